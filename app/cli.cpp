@@ -1,7 +1,6 @@
 #include "app/cli.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -9,12 +8,16 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <optional>
+#include <stdexcept>
 #include <system_error>
 
 #include "app/commands/commands.h"
+#include "app/run/end_within.h"
 #include "app/run/version.h"
 #include "io/core/error.h"
 #include "io/core/system/shortage.h"
+#include "io/core/system/standard_streams.h"
 
 namespace stoker {
 namespace {
@@ -22,27 +25,37 @@ namespace {
 constexpr const char* kFooter = R"(
 Exit codes: 0 success; 2 wrong usage or configuration; 3 wrong environment (a missing file, permission or space);
 4 too many bad samples; 5 a checkpoint or the storage failed; 6 the device failed; 7 a stated threshold was missed, or a
-loss is NaN; 70 a bug of this program; 75 stopped by SIGTERM (start it again to go on); 130 stopped by SIGINT.
+loss is NaN; 70 a bug of this program; 75 stopped by SIGTERM, SIGHUP or SIGUSR1 (start it again to go on); 130 stopped by
+SIGINT; 141 whoever read its output went away.
 
 Start with:  stoker train configs/quickstart.yaml)";
 
 int fail(ExitCode code, const std::string& text) {
-  fmt::print(stderr, "error: {}\n", text);
+  write_stderr("error: " + text + "\n");
   return static_cast<int>(code);
 }
 
-// A thread may run out of memory where nobody can catch the exception. Then there is no memory for
-// a message either.
-void end_without_memory() {
+// What an exception that reached the end of the program means.
+Error explain(const std::exception& exception) {
+  if (const auto* const error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (const std::optional<Error> known = shortage(exception)) return *known;
+  return {ExitCode::bug,
+          fmt::format("this is a bug of stoker, please report it: {}", exception.what())};
+}
+
+// An exception that nobody catches, in a thread of a library or where none may leave a function.
+// It would end the process by a signal, without a word.
+void end_uncaught() {
   try {
     if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
-  } catch (const std::bad_alloc&) {
-    constexpr char kText[] = "error: out of memory: raise the limit of this process or job\n";
-    static_cast<void>(!::write(STDERR_FILENO, kText, sizeof kText - 1));
+  } catch (const std::bad_alloc&) {  // there is no memory for a message of many parts either
+    write_stderr("error: out of memory: raise the limit of this process or job\n");
     std::_Exit(static_cast<int>(ExitCode::environment));
+  } catch (const std::exception& error) {
+    end_now(explain(error));
   } catch (...) {
   }
-  std::abort();
+  end_now(explain(std::runtime_error("it cannot go on")));
 }
 
 }  // namespace
@@ -53,9 +66,11 @@ int run_cli(int argc, char** argv) {
       version_line());
   const Command program = line.root();
   program.footer(kFooter);
-  std::set_terminate(end_without_memory);
-  // A write beyond the limit on file sizes then fails with an error instead of a signal.
+  std::set_terminate(end_uncaught);
+  // A write beyond the limit on file sizes, or to a reader that has gone away, then fails with an
+  // error instead of a signal.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     // Only the command that is called is declared, so that only its own libraries are loaded.
     if (argc < 2 || !add_command(program, argv[1])) {
@@ -67,20 +82,21 @@ int run_cli(int argc, char** argv) {
       }
     }
     const ExitCode code = line.run(argc, argv);
-    if (std::fflush(stdout) != 0) {
+    if (std::fflush(stdout) != 0 && errno != EPIPE) {
       throw std::system_error(errno, std::generic_category(), "cannot write to file");  // as fmt
     }
     return static_cast<int>(code);
-  } catch (const Error& error) {
-    return fail(error.code(), error.what());
   } catch (const std::exception& error) {
-    if (std::ferror(stdout) != 0) {
+    const auto* const failed = dynamic_cast<const std::system_error*>(&error);
+    if (failed != nullptr && std::ferror(stdout) != 0) {
+      // Its reader has had enough. A command that was cut off has no other exit code to tell.
+      if (failed->code() == std::errc::broken_pipe) {
+        return static_cast<int>(ExitCode::reader_gone);
+      }
       return fail(ExitCode::environment, fmt::format("standard output: {}", error.what()));
     }
-    if (const std::optional<Error> known = shortage(error))
-      return fail(known->code(), known->what());
-    return fail(ExitCode::bug,
-                fmt::format("this is a bug of stoker, please report it: {}", error.what()));
+    const Error known = explain(error);
+    return fail(known.code(), known.what());
   }
 }
 

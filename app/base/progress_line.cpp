@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "io/core/system/standard_streams.h"
+
 namespace stoker {
 
 void show_progress(const std::string& what, uint64_t done, uint64_t total) {
@@ -11,7 +13,7 @@ void show_progress(const std::string& what, uint64_t done, uint64_t total) {
       total > 0 ? fmt::format(" of {} ({:.0f} %)", total,
                               100.0 * static_cast<double>(done) / static_cast<double>(total))
                 : "";
-  fmt::print(stderr, "\r\x1b[K{} {}{}{}", what, done, of, done == total ? "\n" : "");
+  write_stderr(fmt::format("\r\x1b[K{} {}{}{}", what, done, of, done == total ? "\n" : ""));
 }
 
 std::function<void(int64_t, int64_t)> progress_of(const std::string& what) {
@@ -20,6 +22,6 @@ std::function<void(int64_t, int64_t)> progress_of(const std::string& what) {
   };
 }
 
-void print_note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void print_note(const std::string& text) { write_stderr(text + "\n"); }
 
 }  // namespace stoker

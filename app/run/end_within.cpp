@@ -1,13 +1,13 @@
 #include "app/run/end_within.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 #include <system_error>
 #include <thread>
 
+#include "io/core/system/standard_streams.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -15,7 +15,7 @@ namespace stoker {
 void end_now(const Error& error) {
   const std::string text = readable(std::string("error: ") + error.what() + "\n");
   // Whoever hangs may hold the lock of a stream.
-  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+  write_stderr(text);
   std::_Exit(static_cast<int>(error.code()));
 }
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "app/run/end_within.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/core/text/text.h"
 #include "io/metrics/machine/process_stats.h"
 
 namespace stoker {
@@ -105,17 +104,11 @@ std::optional<std::string> file_call(std::string_view text) {
 
 StartWatch::StartWatch(double hang_seconds)
     : hang_seconds_(hang_seconds),
+      pause_(std::min(1.0, hang_seconds / 4)),
       starter_(std::to_string(::gettid())),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      ticker_("start-watch", std::chrono::duration<double>(pause_), [this] { look(); }) {}
 
 StartWatch::~StartWatch() = default;
-
-void StartWatch::run(const std::stop_token& stop) {
-  pthread_setname_np(pthread_self(), "start-watch");
-  const auto pause = std::chrono::duration<double>(std::min(1.0, hang_seconds_ / 4));
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) look();
-}
 
 void StartWatch::look() {
   std::map<std::string, Seen> now;
@@ -128,12 +121,13 @@ void StartWatch::look() {
     const std::string seen = *call + *time;
     const auto before = threads_.find(thread);
     const bool same = before != threads_.end() && before->second.call == seen;
-    now[thread] = {seen, same ? before->second.since : Clock::now()};
+    now[thread] = {seen, same ? before->second.looks + 1 : 0};
   }
   threads_ = std::move(now);
   const auto hangs = [&](const std::string& thread) {
     const auto found = threads_.find(thread);
-    return found != threads_.end() && seconds(Clock::now() - found->second.since) >= hang_seconds_;
+    return found != threads_.end() &&
+           pause_ * static_cast<double>(found->second.looks) >= hang_seconds_;
   };
   if (!hangs(starter_)) return;
   for (const auto& [thread, seen] : threads_) {
@@ -143,13 +137,10 @@ void StartWatch::look() {
 }
 
 void StartWatch::give_up(const std::string& call) const {
-  const std::string error = readable(
-      fmt::format("error: {}: no answer for {:g} s while the run starts: see whether its file "
-                  "system is there, or wait longer by run.hang_seconds\n",
-                  call, hang_seconds_));
-  // Whoever hangs may hold the lock of a stream.
-  static_cast<void>(!::write(STDERR_FILENO, error.data(), error.size()));
-  std::_Exit(static_cast<int>(ExitCode::storage));
+  end_now(Error(ExitCode::storage,
+                fmt::format("{}: no answer for {:g} s while the run starts: see whether its file "
+                            "system is there, or wait longer by run.hang_seconds",
+                            call, hang_seconds_)));
 }
 
 }  // namespace stoker

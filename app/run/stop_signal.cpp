@@ -3,43 +3,53 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <ctime>
 
 namespace stoker {
 namespace {
 
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+// So long after a signal the same one is the same request.
+constexpr std::chrono::seconds kSameRequest(1);
+
 // A signal handler can reach nothing but globals.
-volatile std::sig_atomic_t g_signal = 0;
+volatile std::sig_atomic_t g_signal = 0;  // the first one
 std::atomic<Clock::rep> g_when = 0;
 static_assert(std::atomic<Clock::rep>::is_always_lock_free);
+std::array<std::atomic<Clock::rep>, 65> g_came{};  // by signal, when it came first; 0: it has not
 
 // One of the few ways to wake a thread that a handler is allowed.
-sem_t g_came;
+sem_t g_wake;
+
+void request(int signal) {
+  if (g_signal == 0) {
+    g_when = Clock::now().time_since_epoch().count();
+    g_signal = signal;
+  }
+  sem_post(&g_wake);
+}
 
 extern "C" void remember_signal(int signal) {
   const int before = errno;
-  g_when = Clock::now().time_since_epoch().count();
-  g_signal = signal;
-  sem_post(&g_came);
+  Clock::rep never = 0;
+  g_came[static_cast<size_t>(signal)].compare_exchange_strong(
+      never, Clock::now().time_since_epoch().count());
+  request(signal);
   errno = before;
 }
 
-void install(int signal, struct sigaction& old) {
+struct sigaction remembering() {
   struct sigaction action = {};
   action.sa_handler = remember_signal;
-  // SA_RESETHAND: the second signal meets the default action and ends the process.
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(signal, &action, &old);
-}
-
-sigset_t stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals, signal);
-  return signals;
+  // Two signals at once: the handler of one of them runs first, and is not interrupted.
+  for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
+  return action;
 }
 
 // For a quarter of a second at most.
@@ -50,46 +60,64 @@ void wait_for_signal() {
   until.tv_nsec += kNanoseconds;
   until.tv_sec += until.tv_nsec / kSecond;
   until.tv_nsec %= kSecond;
-  sem_timedwait(&g_came, &until);
+  sem_timedwait(&g_wake, &until);
 }
 
 // The kernel gives a signal to the main thread, and to no other one if that is in a call on a file
 // system that does not come back. Then it is pending, and this takes it in the handler's place.
 void take_pending(const sigset_t& signals) {
   const timespec at_once{};
-  const int signal = sigtimedwait(&signals, nullptr, &at_once);
-  if (signal <= 0) return;
-  std::signal(signal, SIG_DFL);
-  remember_signal(signal);
+  for (;;) {
+    const int signal = sigtimedwait(&signals, nullptr, &at_once);
+    if (signal <= 0) return;
+    remember_signal(signal);
+  }
+}
+
+// From then on the same signal again ends the process, whatever its threads do.
+void end_at_the_next(TimePoint now) {
+  for (const int signal : kSignals) {
+    const Clock::rep came = g_came[static_cast<size_t>(signal)];
+    if (came == 0 || now - TimePoint(Clock::duration(came)) < kSameRequest) continue;
+    std::signal(signal, SIG_DFL);
+  }
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
   g_signal = 0;
-  sem_init(&g_came, 0, 0);
-  passes_on_ = std::jthread([this](const std::stop_token& end) {
-    pthread_setname_np(pthread_self(), "stop-signal");
-    const sigset_t signals = stop_signals();
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    while (!end.stop_requested()) {
-      wait_for_signal();
-      if (!requested()) take_pending(signals);
-      if (requested()) source_.request_stop();
-    }
-  });
-  install(SIGINT, old_int_);
-  install(SIGTERM, old_term_);
-  install(SIGUSR1, old_usr1_);
+  for (auto& came : g_came) came = 0;
+  sem_init(&g_wake, 0, 0);
+  passes_on_ = std::jthread([this](const std::stop_token& end) { pass_on(end); });
+  const struct sigaction remember = remembering();
+  for (const int signal : kSignals) {
+    struct sigaction& old = old_[signal];
+    sigaction(signal, nullptr, &old);
+    if (signal != SIGHUP || old.sa_handler != SIG_IGN) sigaction(signal, &remember, nullptr);
+  }
 }
 
 StopSignal::~StopSignal() {
-  sigaction(SIGINT, &old_int_, nullptr);
-  sigaction(SIGTERM, &old_term_, nullptr);
-  sigaction(SIGUSR1, &old_usr1_, nullptr);
   passes_on_.request_stop();
-  sem_post(&g_came);
+  sem_post(&g_wake);
   passes_on_.join();
+  for (const auto& [signal, old] : old_) sigaction(signal, &old, nullptr);
+}
+
+void StopSignal::pass_on(const std::stop_token& end) {
+  pthread_setname_np(pthread_self(), "stop-signal");
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : kSignals) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  while (!end.stop_requested()) {
+    wait_for_signal();
+    take_pending(signals);
+    if (!requested()) continue;
+    source_.request_stop();
+    end_at_the_next(Clock::now());
+  }
 }
 
 bool StopSignal::requested() const { return g_signal != 0; }
@@ -106,6 +134,6 @@ ExitCode StopSignal::exit_code() const {
 
 int StopSignal::number() const { return g_signal; }
 
-void StopSignal::adopt(int signal) { remember_signal(signal); }
+void StopSignal::adopt(int signal) { request(signal); }
 
 }  // namespace stoker

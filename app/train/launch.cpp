@@ -11,9 +11,12 @@
 
 #include "app/experiment/experiment_options.h"
 #include "app/run/stop_signal.h"
+#include "app/train/windows/io_window.h"
 #include "io/core/system/child_process.h"
+#include "io/core/system/standard_streams.h"
 #include "io/distributed/tcp_store.h"
 #include "io/metrics/clock.h"
+#include "io/metrics/io_profile/io_trigger.h"
 
 namespace stoker {
 namespace {
@@ -52,8 +55,10 @@ class Launch {
   Launch(const std::vector<std::string>& words, int64_t ranks, const StopSignal& stop)
       : stop_(stop) {
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      children_.push_back(std::make_unique<ChildProcess>(this_program(
-          words, environment_of(rank, ranks, store_.port()), STDOUT_FILENO, STDERR_FILENO)));
+      ProcessStart start = this_program(words, environment_of(rank, ranks, store_.port()),
+                                        STDOUT_FILENO, STDERR_FILENO);
+      start.blocked = {SIGUSR2};  // which waits until the rank takes it
+      children_.push_back(std::make_unique<ChildProcess>(start));
     }
   }
   ExitCode wait() {
@@ -68,6 +73,7 @@ class Launch {
       stopping_ = true;
       signal(stop_.number());
     }
+    if (IoTrigger::instance().take(false)) signal(SIGUSR2);
     bool running = false;
     for (size_t rank = 0; rank < children_.size(); ++rank) {
       const std::optional<int> ended = children_[rank]->ended();
@@ -86,7 +92,8 @@ class Launch {
     code_ = static_cast<ExitCode>(code);
     if (code <= 128 || code == static_cast<int>(ExitCode::sigint)) return;
     code_ = ExitCode::device;
-    fmt::print(stderr, "error: rank {} was ended by a signal ({})\n", rank, strsignal(code - 128));
+    write_stderr(
+        fmt::format("error: rank {} was ended by a signal ({})\n", rank, strsignal(code - 128)));
   }
   void signal(int number) const {
     for (const auto& child : children_) {
@@ -108,6 +115,7 @@ class Launch {
 ExitCode launch(const LaunchArguments& arguments) {
   const std::vector<std::string> words = words_of(arguments);
   const StopSignal stop;
+  take_session_signal();
   return Launch(words, arguments.ranks, stop).wait();
 }
 

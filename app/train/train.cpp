@@ -20,7 +20,9 @@
 #include "app/train/report.h"
 #include "app/train/trainer.h"
 #include "app/train/wait_watch.h"
+#include "app/train/windows/io_window.h"
 #include "io/core/interruption.h"
+#include "io/core/system/standard_streams.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
 #include "io/distributed/peers.h"
@@ -72,6 +74,22 @@ std::unique_ptr<Experiment> open_experiment(const ExperimentOptions& options, Ru
   return std::make_unique<Experiment>(options, log.notify(), peers.ranks(), peers);
 }
 
+// What the run came to, on standard output. Where that cannot be written, a run that had failed or
+// was stopped keeps its exit code.
+void print_summary(const TrainArguments& arguments, const nlohmann::json& summary, ExitCode code,
+                   RunLog& log) {
+  try {
+    if (arguments.json) {
+      write_stdout(json_text(summary) + "\n");
+    } else if (!arguments.quiet) {
+      write_stdout(summary_text(summary));
+    }
+  } catch (const IoError& error) {
+    if (code == ExitCode::ok) throw;
+    log.warn(error.what());
+  }
+}
+
 // One rank's part of the run.
 ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& options, RunLog& log,
                     StopSignal& stop, Peers& peers) {
@@ -83,12 +101,7 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
   const RunMeter::State run = trainer.run([&start] { start.reset(); }).run;
   const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
   peers.leave(run.error);
-  const bool speaks = peers.ranks().first();
-  if (speaks && arguments.json) {
-    fmt::print("{}\n", json_text(trainer.summary()));
-  } else if (speaks && !arguments.quiet) {
-    fmt::print("{}", summary_text(trainer.summary()));
-  }
+  if (peers.ranks().first()) print_summary(arguments, trainer.summary(), code, log);
   if (trainer.abandoned()) {
     // A thread may be stuck in a system call, or the time after a signal is up: nothing waits for
     // it.
@@ -106,6 +119,7 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
 
 ExitCode train(const TrainArguments& arguments) {
   StopSignal stop;
+  take_session_signal();
   const Ranks ranks = find_ranks([](const char* name) { return std::getenv(name); });
   share_cores(ranks.local_rank, ranks.local_world);
   RunLog log(arguments.quiet || !ranks.first(),

@@ -15,6 +15,7 @@
 #include "io/core/interruption.h"
 #include "io/core/system/shortage.h"
 #include "io/core/text/json.h"
+#include "io/core/ticker.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/verdict.h"
 
@@ -187,6 +188,8 @@ void Trainer::train() {
                                            position_.step, experiment_.hub(), log_.notify());
   run.set_phase(RunPhase::train);
   ledger_.begin();
+  // Whoever sees that the whole process stood still.
+  const Ticker beats("pause-watch", LiveSegments::kBeat, [&run] { run.segments().beat(); });
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), *sinks_,
                                          position_.step, position_.epoch);
   std::exception_ptr error;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <pthread.h>
 
 #include <chrono>
 #include <utility>
@@ -50,6 +49,7 @@ std::optional<LongWait> wait_of(const Hub& hub) {
     case Segment::compute:
     case Segment::log:
     case Segment::other:
+    case Segment::paused:
       break;
   }
   return std::nullopt;
@@ -58,23 +58,19 @@ std::optional<LongWait> wait_of(const Hub& hub) {
 WaitWatch::WaitWatch(std::function<std::optional<LongWait>()> look, Notify say)
     : look_(std::move(look)),
       say_(std::move(say)),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      next_(kFirst),
+      ticker_("wait-watch", kPause, [this] { this->look(); }) {}
 
 WaitWatch::~WaitWatch() = default;
 
-void WaitWatch::run(const std::stop_token& stop) {
-  pthread_setname_np(pthread_self(), "wait-watch");
-  double next = kFirst;
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
-    const std::optional<LongWait> wait = look_();
-    if (!wait || wait->seconds < kFirst) {
-      next = kFirst;
-    } else if (wait->seconds >= next) {
-      say_(fmt::format("waiting for {} for {:.0f} s{}{}", wait->what, wait->seconds,
-                       wait->where.empty() ? "" : ": ", wait->where));
-      while (next <= wait->seconds) next *= 2;
-    }
+void WaitWatch::look() {
+  const std::optional<LongWait> wait = look_();
+  if (!wait || wait->seconds < kFirst) {
+    next_ = kFirst;
+  } else if (wait->seconds >= next_) {
+    say_(fmt::format("waiting for {} for {:.0f} s{}{}", wait->what, wait->seconds,
+                     wait->where.empty() ? "" : ": ", wait->where));
+    while (next_ <= wait->seconds) next_ *= 2;
   }
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "io/core/notify.h"
+#include "io/core/ticker.h"
 
 namespace stoker {
 
@@ -35,13 +33,12 @@ class WaitWatch {
   WaitWatch& operator=(const WaitWatch&) = delete;
 
  private:
-  void run(const std::stop_token& stop);
+  void look();
 
   const std::function<std::optional<LongWait>()> look_;
   const Notify say_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::jthread thread_;  // last: it uses the rest
+  double next_;    // how long a wait has to last before there is a line
+  Ticker ticker_;  // last: it uses the rest
 };
 
 }  // namespace stoker

@@ -20,7 +20,8 @@ SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TEXT_MODES = {"": "auto", "both": "value_and_name", "name": "name"}
 # The same thing has the same colour everywhere: red for data, purple for checkpoints, green for work.
 COLOURS = {"data": "red", "data_wait": "red", "h2d": "orange", "checkpoint": "purple", "checkpoint_stall": "purple",
-           "compute": "green", "allreduce": "light-blue", "peers": "light-blue", "eval": "blue", "host": "yellow", "log": "super-light-yellow", "other": "text"}
+           "compute": "green", "allreduce": "light-blue", "peers": "light-blue", "eval": "blue", "host": "yellow", "log": "super-light-yellow",
+           "other": "text", "paused": "dark-purple"}
 
 
 def targets(panel):

@@ -3,8 +3,8 @@
 # puts the job back into the queue where stoker asks for it (exit code 75).
 #
 # Slurm signals this shell only (#SBATCH --signal=B:TERM@120). It hands the signal on to the program
-# itself, once: stoker takes a second SIGTERM as "now", and wrappers either swallow the first or pass it
-# on besides Slurm.
+# itself, once: stoker takes a SIGTERM that comes again, a second later or more, as "now", and wrappers
+# either swallow the first or pass it on besides Slurm.
 #
 # With more than one task srun starts a rank on each. A rank that is lost ends the others itself, and a
 # rank that has saved its state and ended must not end those that still do: --kill-on-bad-exit=0.

@@ -9,15 +9,16 @@ namespace stoker {
 // never changes its meaning. docker/kubernetes and README.md list them for users.
 enum class ExitCode : int {
   ok = 0,
-  config = 2,       // usage or configuration: the user's file or command line
-  environment = 3,  // the user's system: missing file, permission, space
-  data = 4,         // more bad samples than the failure budget allows
-  storage = 5,      // a tier or a checkpoint failed
-  device = 6,       // the accelerator failed or is absent
-  threshold = 7,    // a threshold that the user stated was not met; a loss is not a number
-  bug = 70,         // ours
-  sigterm = 75,     // stopped by SIGTERM: requeue
-  sigint = 130,     // stopped by SIGINT
+  config = 2,         // usage or configuration: the user's file or command line
+  environment = 3,    // the user's system: missing file, permission, space
+  data = 4,           // more bad samples than the failure budget allows
+  storage = 5,        // a tier or a checkpoint failed
+  device = 6,         // the accelerator failed or is absent
+  threshold = 7,      // a threshold that the user stated was not met; a loss is not a number
+  bug = 70,           // ours
+  sigterm = 75,       // stopped by SIGTERM, SIGHUP or SIGUSR1: requeue
+  sigint = 130,       // stopped by SIGINT
+  reader_gone = 141,  // cut off, for whoever read its output went away; as SIGPIPE would end it
 };
 
 // Something the user can mend. what() names the thing, what was expected and the next action, and

@@ -28,15 +28,18 @@ void IdleAttribution::add_step(const BusyInterval& step) {
   // Before the step was submitted the device waited for the host, afterwards for the batch's copy:
   // the device takes steps in order, and the one before has ended.
   attribute(last_end_, submitted);
-  idle(IdleCause::h2d) += start - submitted;
-  busy_ += end - start - step.peers;
-  idle(IdleCause::peers) += step.peers;
+  idle(IdleCause::h2d) += ran(submitted, start);
+  const Duration all = ran(start, end);
+  const Duration peers = std::min(step.peers, all);
+  busy_ += all - peers;
+  idle(IdleCause::peers) += peers;
   copy_ += step.copy;
   last_end_ = end;
   // Later gaps begin here, so that older segments are of no use any more. The list stays short.
   while (!segments_.empty() && segments_.front().end <= last_end_) segments_.pop_front();
   if (++steps_ == 1) {
     first_end_ = end;
+    first_paused_ = paused_;
     first_busy_ = busy_;
   }
 }
@@ -56,22 +59,36 @@ void IdleAttribution::attribute(TimePoint from, TimePoint to) {
     const TimePoint begin = std::max(from, interval.begin);
     const TimePoint end = std::min(to, interval.end);
     if (begin >= end) continue;
-    idle(cause_of(interval.segment)) += end - begin;
+    (interval.segment == Segment::paused ? paused_ : idle(cause_of(interval.segment))) +=
+        end - begin;
     left -= end - begin;
   }
   // No segment covers the rest: the loop's own work between two of them.
   idle(IdleCause::host) += left;
 }
 
+IdleAttribution::Duration IdleAttribution::ran(TimePoint from, TimePoint to) {
+  Duration time = to - from;
+  for (const SegmentInterval& interval : segments_) {
+    const TimePoint begin = std::max(from, interval.begin);
+    const TimePoint end = std::min(to, interval.end);
+    if (interval.segment != Segment::paused || begin >= end) continue;
+    paused_ += end - begin;
+    time -= end - begin;
+  }
+  return time;
+}
+
 DeviceTime IdleAttribution::total() const {
-  DeviceTime total{seconds(last_end_ - begin_), seconds(busy_), seconds(copy_), {}};
+  DeviceTime total{seconds(last_end_ - begin_ - paused_), seconds(busy_), seconds(copy_), {}};
   for (size_t i = 0; i < kIdleCauses; ++i) total.idle[i] = seconds(idle_[i]);
   return total;
 }
 
 std::optional<double> IdleAttribution::au() const {
-  if (steps_ < 2 || last_end_ == first_end_) return std::nullopt;
-  return seconds(busy_ - first_busy_) / seconds(last_end_ - first_end_);
+  const Duration since_first = last_end_ - first_end_ - (paused_ - first_paused_);
+  if (steps_ < 2 || since_first == Duration::zero()) return std::nullopt;
+  return seconds(busy_ - first_busy_) / seconds(since_first);
 }
 
 }  // namespace stoker

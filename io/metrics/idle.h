@@ -21,8 +21,9 @@ const char* idle_cause_name(IdleCause cause);
 inline constexpr double kModerateShare = 0.05;
 inline constexpr double kBoundShare = 0.20;
 
-// The device's time from the begin of the loop to the end of its last finished step. A value.
-// Seconds; busy + sum(idle) == observed to the nanosecond.
+// The device's time from the begin of the loop to the end of its last finished step, without that
+// in which the process stood still (Segment::paused). A value. Seconds; busy + sum(idle) ==
+// observed to the nanosecond.
 struct DeviceTime {
   double observed = 0;
   double busy = 0;
@@ -38,7 +39,8 @@ struct DeviceTime {
 //    intersected with the trainer's segments: data_wait -> data, h2d -> h2d,
 //    checkpoint_stall -> checkpoint, all others, and what no segment covers, -> host.
 // 3. From then until the step started, the device waited for the batch's copy -> h2d.
-// 4. Idle time inside a step is not seen, so on a GPU the sum is a lower bound; but for the time in
+// 4. What of the device's time the process stood still counts for nothing: it is not observed.
+// 5. Idle time inside a step is not seen, so on a GPU the sum is a lower bound; but for the time in
 //    which the step waited for another rank's gradients -> peers.
 //
 // Example: the host waits for data until 10, then submits a step at 12 that starts at 15 and ends
@@ -68,18 +70,22 @@ class IdleAttribution {
 
   // Splits the gap [from, to) between the causes.
   void attribute(TimePoint from, TimePoint to);
+  // How long of [from, to) the process ran, which is observed.
+  Duration ran(TimePoint from, TimePoint to);
   Duration& idle(IdleCause cause) { return idle_[static_cast<size_t>(cause)]; }
 
   TimePoint begin_;
   TimePoint last_end_;
   std::deque<SegmentInterval> segments_;  // those that end after last_end_
   // Sums in the clock's own integers: nothing is lost to rounding, however long the run.
+  Duration paused_{};
   Duration busy_{};
   Duration copy_{};
   std::array<Duration, kIdleCauses> idle_{};
   int64_t steps_ = 0;
   // For au(), which leaves the first step out.
   TimePoint first_end_;
+  Duration first_paused_{};
   Duration first_busy_{};
 };
 

@@ -8,7 +8,8 @@ namespace stoker {
 
 const char* segment_name(Segment segment) {
   constexpr std::array<const char*, kSegments> kNames{
-      "data_wait", "h2d", "compute", "allreduce", "checkpoint_stall", "eval", "log", "other"};
+      "data_wait", "h2d", "compute", "allreduce", "checkpoint_stall",
+      "eval",      "log", "other",   "paused"};
   return kNames[static_cast<size_t>(segment)];
 }
 
@@ -20,13 +21,59 @@ std::array<double, kSegments> in_seconds(const LiveSegments::Spent& spent) {
   return result;
 }
 
+// The interval with what lies between its pauses and these, in order.
+std::vector<SegmentInterval> split(SegmentInterval interval,
+                                   const std::vector<SegmentInterval>& pauses) {
+  std::vector<SegmentInterval> parts;
+  for (const SegmentInterval& pause : pauses) {
+    const TimePoint begin = std::max(pause.begin, interval.begin);
+    const TimePoint end = std::min(pause.end, interval.end);
+    if (begin >= end) continue;
+    parts.push_back({interval.segment, interval.begin, begin});
+    parts.push_back({Segment::paused, begin, end});
+    interval.begin = end;
+  }
+  parts.push_back(interval);
+  return parts;
+}
+
+void add(const SegmentInterval& interval, LiveSegments::Spent& to) {
+  to[static_cast<size_t>(interval.segment)] += interval.end - interval.begin;
+}
+
 }  // namespace
 
 LiveSegments::Reading LiveSegments::read() const {
   const std::lock_guard lock(mutex_);
   Spent spent = spent_;
-  if (since_) spent[static_cast<size_t>(segment_)] += Clock::now() - *since_;
+  if (since_) {
+    const TimePoint now = Clock::now();
+    look(now);
+    for (const SegmentInterval& part : split({segment_, *since_, now}, pauses_)) add(part, spent);
+  }
   return {segment_, in_seconds(spent)};
+}
+
+void LiveSegments::beat() {
+  const std::lock_guard lock(mutex_);
+  if (!since_) return;
+  const TimePoint now = Clock::now();
+  look(now);
+  beat_ = now;
+}
+
+std::vector<SegmentInterval> LiveSegments::pauses(TimePoint end) const {
+  const std::lock_guard lock(mutex_);
+  look(end);
+  return pauses_;
+}
+
+// Whoever looks first after a pause finds it, and it stays as it was found: what others read of the
+// segments never shrinks.
+void LiveSegments::look(TimePoint now) const {
+  if (!beat_) return;
+  if (now - *beat_ >= kLeastPause) pauses_.push_back({Segment::paused, *beat_, now});
+  beat_ = std::max(*beat_, now);
 }
 
 void LiveSegments::begin(Segment segment, TimePoint since, const Spent& spent) {
@@ -34,12 +81,16 @@ void LiveSegments::begin(Segment segment, TimePoint since, const Spent& spent) {
   segment_ = segment;
   since_ = since;
   spent_ = spent;
+  std::erase_if(pauses_, [&](const SegmentInterval& pause) { return pause.end <= since; });
+  if (beat_) beat_ = std::max(*beat_, since);
 }
 
 void LiveSegments::end(const Spent& spent) {
   const std::lock_guard lock(mutex_);
   since_.reset();
   spent_ = spent;
+  beat_.reset();
+  pauses_.clear();
 }
 
 void StepLedger::begin() {
@@ -74,8 +125,10 @@ void StepLedger::end() {
 }
 
 void StepLedger::keep(const SegmentInterval& interval) {
-  totals_[static_cast<size_t>(interval.segment)] += interval.end - interval.begin;
-  intervals_.push_back(interval);
+  for (const SegmentInterval& part : split(interval, now_.pauses(interval.end))) {
+    add(part, totals_);
+    intervals_.push_back(part);
+  }
 }
 
 double StepLedger::wall() const {

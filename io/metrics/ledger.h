@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -10,10 +11,22 @@
 
 namespace stoker {
 
-// What the trainer's thread is doing. Exclusive and exhaustive. A further segment is one more
-// enumerator here and a name in segment_name().
-enum class Segment { data_wait, h2d, compute, allreduce, checkpoint_stall, eval, log, other };
-inline constexpr size_t kSegments = 8;
+// What the trainer's thread is doing. Exclusive and exhaustive. paused: nothing, for the whole
+// process stood still, stopped by a signal, frozen with its container, or without a processor; this
+// time is taken out of the segment that it fell into. A further segment is one more enumerator here
+// and a name in segment_name().
+enum class Segment {
+  data_wait,
+  h2d,
+  compute,
+  allreduce,
+  checkpoint_stall,
+  eval,
+  log,
+  other,
+  paused
+};
+inline constexpr size_t kSegments = 9;
 // "data_wait": the name in every sink. Valid for ever. Any thread.
 const char* segment_name(Segment segment);
 
@@ -26,6 +39,10 @@ struct SegmentInterval {
 
 // What the trainer's thread is doing now, and for how long it has done what: written by the ledger,
 // read by any thread.
+//
+// It knows pauses by a thread that has nothing to do but to call beat() every kBeat: if nobody has
+// called anything here for kLeastPause, the process stood still. Shorter pauses are not seen, and
+// one is seen up to kBeat too long. Without that thread there are no pauses.
 class LiveSegments {
  public:
   struct Reading {
@@ -36,6 +53,13 @@ class LiveSegments {
   };
   Reading read() const;
 
+  static constexpr std::chrono::milliseconds kBeat{50};
+  static constexpr std::chrono::seconds kLeastPause{1};
+  // The process runs at this moment. Does nothing where no loop runs.
+  void beat();
+  // When the process stood still in the segment under way, up to `end`; in order.
+  std::vector<SegmentInterval> pauses(TimePoint end) const;
+
   using Spent = std::array<Clock::duration, kSegments>;
   // spent: without the segment under way, which began at `since`.
   void begin(Segment segment, TimePoint since, const Spent& spent);
@@ -43,10 +67,15 @@ class LiveSegments {
   void end(const Spent& spent);
 
  private:
+  // The process runs at `now`, whoever says so. With the mutex held.
+  void look(TimePoint now) const;
+
   mutable std::mutex mutex_;
   Segment segment_ = Segment::other;
   std::optional<TimePoint> since_;
   Spent spent_{};
+  mutable std::optional<TimePoint> beat_;  // the last one; absent: there is no thread for it
+  mutable std::vector<SegmentInterval> pauses_;
 };
 
 // Splits the wall time of the training loop into segments. The trainer's thread.
@@ -91,7 +120,8 @@ class StepLedger {
   std::vector<SegmentInterval> take_intervals() { return std::exchange(intervals_, {}); }
 
  private:
-  // Adds an interval that has ended to the sums and to what take_intervals() gives.
+  // Adds an interval that has ended, without the pauses in it, and these to the sums and to what
+  // take_intervals() gives.
   void keep(const SegmentInterval& interval);
 
   LiveSegments& now_;

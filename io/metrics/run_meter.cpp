@@ -59,7 +59,7 @@ void RunMeter::set_phase(RunPhase phase) {
     state_.at_begin = read_machine(state_.info.disks);
     state_.loop_begin = Clock::now();
   }
-  beat_ = Clock::now();
+  move_on();
 }
 
 void RunMeter::end_loop(const std::optional<Spread>& rates) {
@@ -73,7 +73,7 @@ void RunMeter::end(RunPhase phase, int exit_code, const std::string& error) {
   state_.phase = phase;
   state_.exit_code = exit_code;
   state_.error = error;
-  beat_ = Clock::now();
+  move_on();
   if (!state_.ended) state_.ended = beat_;
 }
 
@@ -84,21 +84,22 @@ void RunMeter::set_ranks(std::vector<RankTimes> ranks) {
 
 void RunMeter::beat() {
   const std::lock_guard lock(mutex_);
-  beat_ = Clock::now();
+  move_on();
 }
 
 void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill) {
   const std::lock_guard lock(mutex_);
   const RunTotals piece = totals - state_.totals;
   const auto spent = [&](Segment segment) { return piece.segments[static_cast<size_t>(segment)]; };
-  const double trained_s = piece.wall_s - spent(Segment::eval) - spent(Segment::checkpoint_stall);
+  const double trained_s = piece.wall_s - spent(Segment::eval) - spent(Segment::checkpoint_stall) -
+                           spent(Segment::paused);
   input_wait_.add({trained_s, spent(Segment::data_wait), queue_fill.value_or(0) * trained_s});
   history_.add(totals, queue_fill, state_.loss);
   if (totals.steps > state_.totals.steps) {
     step_times_.add(from_seconds(piece.wall_s));
     data_waits_.add(from_seconds(piece.segments[static_cast<size_t>(Segment::data_wait)]));
     state_.last_step_unix_s = unix_now();
-    beat_ = Clock::now();
+    move_on();
     if (epochs_.empty() || epochs_.back().second != totals.epoch) {
       epochs_.emplace_back(state_.totals.steps + 1, totals.epoch);
     }
@@ -127,7 +128,7 @@ void RunMeter::add_evaluated(int64_t images) {
   const std::lock_guard lock(mutex_);
   ++state_.eval_batches;
   state_.eval_images += images;
-  beat_ = Clock::now();
+  move_on();
 }
 
 void RunMeter::set_cache(const CacheEvidence& evidence) {
@@ -145,10 +146,20 @@ void RunMeter::set_window_idle(double share) {
   state_.window_idle = share;
 }
 
+double RunMeter::paused_s() const {
+  return segments_.read().spent_s[static_cast<size_t>(Segment::paused)];
+}
+
+void RunMeter::move_on() {
+  beat_ = Clock::now();
+  paused_at_beat_s_ = paused_s();
+}
+
 RunMeter::State RunMeter::state() const {
   const std::lock_guard lock(mutex_);
   State result = state_;
-  result.since_beat_s = seconds(Clock::now() - beat_);
+  result.since_beat_s =
+      std::max(0.0, seconds(Clock::now() - beat_) - (paused_s() - paused_at_beat_s_));
   result.doing = segments_.read();
   result.step_times = step_times_.totals();
   result.data_waits = data_waits_.totals();

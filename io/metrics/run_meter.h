@@ -173,7 +173,8 @@ class RunMeter {
     int64_t eval_images = 0;
     // When the last step finished, by the system's clock.
     std::optional<double> last_step_unix_s;
-    // Seconds since something moved on: the heartbeat.
+    // Seconds since something moved on, without those in which the process stood still: the
+    // heartbeat.
     double since_beat_s = 0;
     // When the phase first was `train`, and when the run ended.
     std::optional<TimePoint> loop_begin;
@@ -205,9 +206,15 @@ class RunMeter {
   std::optional<int64_t> epoch_of(int64_t step) const;
 
  private:
+  // How long the process has stood still in this loop.
+  double paused_s() const;
+  // Something moved on now. With the mutex held.
+  void move_on();
+
   mutable std::mutex mutex_;
   State state_;
   TimePoint beat_ = Clock::now();
+  double paused_at_beat_s_ = 0;
   StepTally step_times_;
   StepTally data_waits_;
   History history_;

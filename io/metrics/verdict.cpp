@@ -53,6 +53,13 @@ std::vector<std::string> evidence_of(const RunMeter::State& run, const LoaderMet
   const double wait = run.totals.segments[static_cast<size_t>(Segment::data_wait)];
   result.push_back(fmt::format("trainer waiting for data (I/O share): {:.1f} %",
                                100 * share(wait, run.totals.wall_s)));
+  const double paused = run.totals.segments[static_cast<size_t>(Segment::paused)];
+  if (paused > 0) {
+    result.push_back(fmt::format(
+        "the process stood still for {:.1f} s (stopped, frozen or without a processor), which is "
+        "no part of the device's time",
+        paused));
+  }
   for (const QueueMeter::State& queue : loader.queues) {
     result.push_back(fmt::format("queue '{}' empty {:.0f} %, full {:.0f} % of the time", queue.name,
                                  100 * share(queue.empty_s, queue.observed_s),

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "io/core/system/standard_streams.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/figures.h"
 #include "io/metrics/sink.h"
@@ -35,12 +35,11 @@ class Console final : public MetricsSink {
     if (shown_ && seconds(now - last_) < 0.1 && !last) return;
     last_ = now;
     shown_ = true;
-    fmt::print(stderr, "\r\x1b[K{}", line(run, window));
-    std::fflush(stderr);
+    write_stderr("\r\x1b[K" + line(run, window));
   }
 
   void flush() override {
-    if (shown_) fmt::print(stderr, "\n");
+    if (shown_) write_stderr("\n");
     shown_ = false;
   }
 

@@ -167,6 +167,16 @@ TEST_F(Stop, that_comes_too_late_for_the_first_save_blames_no_tier) {
   EXPECT_EQ(run->status().last_error.substr(0, why.size()), why);
 }
 
+TEST_F(Stop, begins_a_save_however_long_one_before_it_took) {
+  begin("type: direct, slow: slow, every_steps: 1, snapshot: async, grace_seconds: 1");
+  EXPECT_TRUE(run.save(1));
+  gate->wait_for_call();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  open_and_flush();
+  run.checkpoints().stop = Clock::now();
+  EXPECT_TRUE(run.offer({.step = 2, .last = true}));
+}
+
 TEST_F(Stop, saves_where_there_is_time) {
   run.start("type: direct, slow: slow, grace_seconds: 1000");
   run.checkpoints().stop = Clock::now();

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 std::string sha256(const std::string& text) {
   unsigned char digest[32];
-  EVP_Digest(text.data(), text.size(), digest, nullptr, EVP_sha256(), nullptr);
+  EXPECT_EQ(EVP_Digest(text.data(), text.size(), digest, nullptr, EVP_sha256(), nullptr), 1);
   std::string hex;
   for (const unsigned char byte : digest) {
     char digits[3];

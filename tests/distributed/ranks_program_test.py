@@ -10,7 +10,7 @@ import signal
 import socket
 import unittest
 
-from stoker import MINI, Process, StokerTest, configuration, emulated, posix, read_summary
+from stoker import MINI, Process, StokerTest, configuration, emulated, posix, read_summary, until
 
 WITHIN = 2e-5  # of a loss: fp32 sums in another order, over some tens of steps
 
@@ -221,6 +221,32 @@ class RanksTest(StokerTest):
         self.assertEqual(listens_at(under_way.child.pid), ["127.0.0.1"])
         under_way.send(signal.SIGTERM)
         self.assertEqual(under_way.wait(), 75)
+
+    def test_signals_to_the_launcher_reach_all_ranks(self):
+        under_way = self.begin_ranks(2)
+        runs = [under_way.run.resolve(), under_way.run.resolve() / "rank-1"]
+        under_way.send(signal.SIGUSR2)
+        under_way.until(lambda: all("I/O profiler: attached" in (run / "log.txt").read_text() for run in runs))
+        under_way.send(signal.SIGUSR2)
+        under_way.until(lambda: all([*run.glob("io_profile-*.darshan")] for run in runs))
+        under_way.send(signal.SIGHUP)
+        self.assertEqual(under_way.wait(), 75)
+        self.assertEqual([read_summary(run)["exit_code"] for run in runs], [75, 75])
+
+    def test_a_launcher_that_a_signal_ends_leaves_no_rank_behind(self):
+        for number in [signal.SIGALRM, signal.SIGQUIT, signal.SIGKILL]:
+            with self.subTest(signal=number):
+                under_way = self.begin_ranks(2)
+                ranks = [pathlib.Path(f"/proc/{self.pid_of(under_way, rank)}/stat") for rank in (0, 1)]
+                under_way.send(number)
+                self.assertEqual(under_way.wait(), -number)
+
+                def gone(rank):
+                    try:
+                        return rank.read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+                    except (FileNotFoundError, ProcessLookupError):
+                        return True
+                until(lambda ranks=ranks: all(map(gone, ranks)), lambda: "a rank runs on")
 
     def begin_ranks(self, ranks, *overrides):
         """Under way with a small model, some steps done."""

@@ -49,6 +49,23 @@ TEST(Idle, nothing_is_observed_before_the_first_step_has_finished) {
   EXPECT_EQ(t.idle.au(), std::nullopt);
 }
 
+// Of the gap before a step, of its wait for the batch's copy and of the step itself.
+TEST(Idle, what_the_process_stood_still_is_not_observed) {
+  Timeline t;
+  t.segment(Segment::compute, 0, 10).step(0, 0, 10);
+  t.segment(Segment::data_wait, 10, 20).segment(Segment::paused, 20, 5020);
+  t.segment(Segment::data_wait, 5020, 5030).segment(Segment::compute, 5030, 5040);
+  t.step(5030, 5030, 5040);
+  EXPECT_EQ(t.text(), "40 = 20 + 20 + 0 + 0 + 0");
+  EXPECT_DOUBLE_EQ(*t.idle.au(), 10.0 / 30);
+  t.segment(Segment::compute, 5040, 5045).segment(Segment::paused, 5045, 9045);
+  t.segment(Segment::compute, 9045, 9050).step(5040, 5040, 9050);
+  EXPECT_EQ(t.text(), "50 = 30 + 20 + 0 + 0 + 0");
+  t.segment(Segment::compute, 9050, 9052).segment(Segment::paused, 9052, 9952);
+  t.segment(Segment::compute, 9952, 9960).step(9051, 9953, 9960);
+  EXPECT_EQ(t.text(), "60 = 37 + 20 + 2 + 0 + 1");
+}
+
 // On hand at once from a device that knows, or later from a vote of the ranks.
 TEST(Idle, waiting_for_peers_is_taken_off_the_step) {
   Timeline t;

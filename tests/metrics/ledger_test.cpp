@@ -24,7 +24,7 @@ TEST(Ledger, every_segment_has_the_name_that_reports_print) {
   std::string names;
   for (size_t i = 0; i < kSegments; ++i)
     names += std::string(segment_name(static_cast<Segment>(i))) + " ";
-  EXPECT_EQ(names, "data_wait h2d compute allreduce checkpoint_stall eval log other ");
+  EXPECT_EQ(names, "data_wait h2d compute allreduce checkpoint_stall eval log other paused ");
 }
 
 TEST(Ledger, counts_each_stretch_of_time_in_one_segment) {
@@ -151,6 +151,67 @@ TEST(Ledger, what_others_read_of_it_never_shrinks) {
   work();
   EXPECT_EQ(now.read().spent_s, ended.spent_s);
   EXPECT_EQ(ended.spent_s, ledger.totals());
+}
+
+void stand_still() {
+  std::this_thread::sleep_for(LiveSegments::kLeastPause + std::chrono::milliseconds(50));
+}
+
+TEST(Ledger, what_the_process_stood_still_is_taken_out_of_the_segment_it_fell_into) {
+  LiveSegments now;
+  StepLedger ledger(now);
+  ledger.begin();
+  ledger.switch_to(Segment::data_wait);
+  const LiveSegments::Reading before = now.read();
+  now.beat();
+  stand_still();  // nobody says that the process runs
+  const LiveSegments::Reading after = now.read();
+  const auto paused = static_cast<size_t>(Segment::paused);
+  EXPECT_EQ(before.spent_s[paused], 0);
+  EXPECT_GE(after.spent_s[paused], 1.05);
+  work();
+  now.beat();
+  ledger.switch_to(Segment::compute);
+  ledger.end();
+  EXPECT_EQ(total(ledger, Segment::paused), after.spent_s[paused]);
+  EXPECT_GE(total(ledger, Segment::data_wait), after.spent_s[0] + 0.002);
+  EXPECT_LE(sum(ledger), ledger.wall());
+  EXPECT_NEAR(ledger.closure_error(), (ledger.wall() - sum(ledger)) / ledger.wall(), 1e-12);
+
+  std::string names;
+  double taken = 0;
+  for (const SegmentInterval& interval : ledger.take_intervals()) {
+    names += std::string(segment_name(interval.segment)) + " ";
+    taken += seconds(interval.end - interval.begin);
+  }
+  EXPECT_EQ(names, "other data_wait paused data_wait compute ");
+  EXPECT_DOUBLE_EQ(taken, sum(ledger));
+}
+
+// The trainer may be the first that goes on after a pause, before whoever calls beat().
+TEST(Ledger, finds_a_pause_itself_and_counts_it_once) {
+  LiveSegments now;
+  StepLedger ledger(now);
+  ledger.begin();
+  now.beat();
+  ledger.switch_to(Segment::data_wait);
+  stand_still();
+  ledger.switch_to(Segment::compute);
+  const double paused = total(ledger, Segment::paused);
+  EXPECT_GE(paused, 1.05);
+  now.beat();
+  ledger.end();
+  EXPECT_EQ(total(ledger, Segment::paused), paused);
+}
+
+TEST(Ledger, knows_no_pauses_where_nobody_says_that_the_process_runs) {
+  LiveSegments now;
+  now.beat();  // before the loop
+  StepLedger ledger(now);
+  ledger.begin();
+  stand_still();
+  ledger.end();
+  EXPECT_EQ(total(ledger, Segment::paused), 0);
 }
 
 TEST(Ledger, begins_anew) {

@@ -163,5 +163,14 @@ TEST(RunMeter, is_read_while_it_is_written) {
   EXPECT_EQ(meter.state().doing.segment, Segment::compute);
 }
 
+TEST(RunMeter, no_progress_is_expected_of_a_process_that_stands_still) {
+  RunMeter meter;
+  meter.segments().begin(Segment::data_wait, Clock::now(), {});
+  meter.segments().beat();
+  meter.beat();
+  std::this_thread::sleep_for(LiveSegments::kLeastPause + std::chrono::milliseconds(200));
+  EXPECT_LT(meter.state().since_beat_s, 1);
+}
+
 }  // namespace
 }  // namespace stoker

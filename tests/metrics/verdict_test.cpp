@@ -61,6 +61,24 @@ TEST(Verdict, NamesTheRankThatHoldsTheOthersUp) {
               HasSubstr("Rank 1 holds the others up, by its data: 30.00 s more than theirs"));
 }
 
+TEST(Verdict, SaysThatTheProcessStoodStill) {
+  RunMeter::State run = run_with(IdleCause::data, 0.01);
+  EXPECT_THAT(judge_of(run).evidence, Not(testing::Contains(HasSubstr("stood still"))));
+  run.totals.wall_s += 5;
+  run.totals.segments[static_cast<size_t>(Segment::paused)] = 5;
+  EXPECT_EQ(judge_of(run).level, Verdict::Level::fine);
+  EXPECT_THAT(judge_of(run).evidence,
+              testing::Contains(HasSubstr("the process stood still for 5.0 s")));
+}
+
+TEST(Verdict, NamesARankThatStoodStill) {
+  RunMeter::State run = run_with(IdleCause::peers, 0.3);
+  run.ranks.assign(3, rank_times(run.totals, "host", {}));
+  run.ranks[2].idle[static_cast<size_t>(IdleCause::peers)] = 0;
+  run.ranks[2].segments[static_cast<size_t>(Segment::paused)] = 30;
+  EXPECT_THAT(judge_of(run).text, HasSubstr("Rank 2 holds the others up, by its pause: 30.00 s"));
+}
+
 TEST(Verdict, NamesTheStageThatBinds) {
   RunMeter::State run = run_with(IdleCause::data, 0.6);
   run.info.loads_ahead = true;

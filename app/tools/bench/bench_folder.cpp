@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/base/progress_line.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/system/neighbour.h"
@@ -122,7 +123,7 @@ BenchFolder::~BenchFolder() {
   try {
     remove();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "warning: {}\n", error.what());
+    print_note(std::string("warning: ") + error.what());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/base/progress_line.h"
 #include "io/core/text/json.h"
 #include "io/metrics/verdict.h"
 
@@ -99,8 +100,7 @@ std::optional<Trial> verify(const RunFiles& run, const Diagnosis& diagnosis,
       diagnosis.findings.front().overrides.empty()) {
     return std::nullopt;
   }
-  return try_overrides(run, diagnosis.findings.front().overrides, arguments,
-                       [](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  return try_overrides(run, diagnosis.findings.front().overrides, arguments, print_note);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void add_device(const Json& summary, Evidence& e) {
   e.peers_s = number(summary, "device.idle_s.peers");
   e.host_s = number(summary, "device.idle_s.host");
   if (e.device_observed) return;
-  e.total_s = e.wall_s;
+  e.total_s = e.wall_s - number(summary, "segments_s.paused");
   e.busy_s = number(summary, "segments_s.compute");
   e.data_s = number(summary, "segments_s.data_wait");
   e.h2d_s = number(summary, "segments_s.h2d");

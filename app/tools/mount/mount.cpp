@@ -28,16 +28,17 @@ class AwaitedSignals {
  public:
   AwaitedSignals() {
     sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) sigaddset(&set_, signal);
+    struct sigaction hang_up = {};  // nohup ignores it
+    sigaction(SIGHUP, nullptr, &hang_up);
+    if (hang_up.sa_handler != SIG_IGN) sigaddset(&set_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
   }
-  // One that wanted to wake us up has come too late to end the process.
+  // What came meanwhile shall not end the process: it wanted to wake us up, or is the same request
+  // once more (timeout(1) signals a process and its group).
   ~AwaitedSignals() {
-    sigset_t late;
-    sigemptyset(&late);
-    sigaddset(&late, SIGUSR2);
     constexpr timespec kNow{};
-    while (sigtimedwait(&late, nullptr, &kNow) == SIGUSR2) {
+    while (sigtimedwait(&set_, nullptr, &kNow) > 0) {
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/base/progress_line.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 #include "io/metrics/clock.h"
@@ -104,7 +105,7 @@ void SweepRunner::prepare() const {
     if (fs::exists(made)) continue;
     const std::vector<std::string> words = words_of(step);
     const std::string command = fmt::format("stoker {}", fmt::join(words, " "));
-    fmt::print(stderr, "{} is not there yet: {}\n", made, command);
+    print_note(fmt::format("{} is not there yet: {}", made, command));
     const std::string log = directory_.path("logs/prepare.log");
     directory_.write_file("preparing", made);
     const ChildResult result = run_child(words, log, [this] { return stop_.requested(); });
@@ -195,7 +196,7 @@ void SweepRunner::report(size_t number, const SweepRow& row, const SweepResults&
   }
   const double left = seconds_left(plan_, results);
   if (left > 0) line += "   ETA " + duration_text(left);
-  fmt::print(stderr, "{}\n", line);
+  print_note(line);
 }
 
 }  // namespace stoker

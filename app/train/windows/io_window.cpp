@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <utility>
 
 #include "io/core/error.h"
@@ -13,16 +14,18 @@ extern "C" {
 static void ask_for_session(int /*signal*/) { IoTrigger::instance().toggle(); }
 }
 
-SessionSignal::SessionSignal() {
+void take_session_signal() {
   IoTrigger::instance();  // made before a signal can come
   struct sigaction action = {};
   action.sa_handler = ask_for_session;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGUSR2, &action, &old_);
+  sigaction(SIGUSR2, &action, nullptr);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR2);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
-
-SessionSignal::~SessionSignal() { sigaction(SIGUSR2, &old_, nullptr); }
 
 IoWindow::IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t step, Hub& hub,
                    Notify log)

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,19 +10,10 @@
 
 namespace stoker {
 
-// While it lives, SIGUSR2 begins a session of the I/O profiler, and the next one ends it
-// (IoTrigger). One instance at a time, made and destroyed by one thread; the destructor restores
-// the former handler.
-class SessionSignal {
- public:
-  SessionSignal();
-  ~SessionSignal();
-  SessionSignal(const SessionSignal&) = delete;
-  SessionSignal& operator=(const SessionSignal&) = delete;
-
- private:
-  struct sigaction old_;
-};
+// From now on SIGUSR2 begins a session of the I/O profiler, and the next one ends it (IoTrigger),
+// for the rest of the process: one that comes too late changes nothing. Where the signal was
+// blocked (main.cpp), one that came before counts, too. The main thread.
+void take_session_signal();
 
 // When the I/O profiler has a session: by metrics.io_profile, or because IoTrigger was asked for
 // one. Each leaves io_profile-STEP.darshan in the run directory, where STEP is the one it began
@@ -59,7 +49,6 @@ class IoWindow {
   const std::string run_dir_;
   Hub& hub_;
   const Notify log_;
-  const SessionSignal signal_;
   std::unique_ptr<IoSessions> sessions_;  // null: there was none yet
   bool asked_for_ = false;                // the open one
   int64_t first_step_ = -1;               // first step of the latest session

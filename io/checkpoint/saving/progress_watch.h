@@ -12,8 +12,8 @@
 namespace stoker {
 
 // Waiting for another thread that works on a tier, but not for ever: the wait also ends when that
-// thread has made no step for `hang`, or when `deadline` says that time is up. Any thread. Owns the
-// mutex that guards what both threads share.
+// thread has made no step for `hang`, in which the process itself ran, or when `deadline` says that
+// time is up. Any thread. Owns the mutex that guards what both threads share.
 //
 // A thread in a system call cannot be interrupted. So a wait that ends early ends nothing: the
 // working thread may still come back and go on, and its data must live until it does.
@@ -62,11 +62,15 @@ class ProgressWatch {
   template <class Done>
   bool wait_while_moving(std::unique_lock<std::mutex>& lock, const Done& done) {
     constexpr auto kPoll = std::chrono::milliseconds(20);  // a signal wakes nobody
+    constexpr auto kLate = std::chrono::seconds(1);
     while (!done()) {
       const std::optional<TimePoint> deadline = deadline_ ? deadline_() : std::nullopt;
       const TimePoint now = Clock::now();
       if (hung() || (deadline && now >= *deadline)) return false;
       changed_.wait_for(lock, kPoll);
+      // Whoever wakes up much too late stood still, and so did the thread that works.
+      const Clock::duration late = Clock::now() - now - kPoll;
+      if (late > kLate) last_ = std::min(last_ + late, Clock::now());
     }
     return true;
   }

@@ -5,14 +5,6 @@
 #include <utility>
 
 namespace stoker {
-namespace {
-
-// A save is begun before a deadline only where it would be done in time if it took this much longer
-// than the slowest so far.
-constexpr double kSafety = 1.2;
-
-}  // namespace
-
 SaveSchedule::SaveSchedule(const CheckpointOptions& options,
                            std::function<std::optional<TimePoint>()> stop_requested,
                            RankGroup& group)
@@ -47,23 +39,18 @@ std::optional<TimePoint> SaveSchedule::deadline() const {
   return *requested + from_seconds(options_.grace_seconds);
 }
 
-std::string SaveSchedule::too_late(int64_t step, double slowest_s) const {
+std::string SaveSchedule::too_late(int64_t step) const {
   const std::optional<TimePoint> end = deadline();
   if (!end) return "";
   if (const std::string gone = group_.gone(); !gone.empty()) {
     return fmt::format("no checkpoint of step {}: {}", step, gone);
   }
-  const double needed = kSafety * slowest_s;
   const double left = seconds(*end - Clock::now());
-  if (left <= 0) {
-    return fmt::format(
-        "no checkpoint of step {}: checkpoint.grace_seconds had been over for {:.1f} s when the "
-        "training came to its end",
-        step, -left);
-  }
-  if (needed <= left) return "";
-  return fmt::format("no checkpoint of step {}: it would take {:.1f} s, and {:.1f} s are left",
-                     step, needed, left);
+  if (left > 0) return "";
+  return fmt::format(
+      "no checkpoint of step {}: checkpoint.grace_seconds had been over for {:.1f} s when the "
+      "training came to its end",
+      step, -left);
 }
 
 std::optional<TimePoint> SaveSchedule::next_save() const {

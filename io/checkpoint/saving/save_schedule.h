@@ -36,9 +36,10 @@ class SaveSchedule {
   // When the process has to end: grace_seconds after it was asked to, and at once where a rank is
   // gone, for nobody waits for what cannot be finished. Absent: not known yet. Any thread.
   std::optional<TimePoint> deadline() const;
-  // Why a save that takes as long as the slowest so far (0: there was none) would not be done
-  // before the deadline. Empty: it would be.
-  std::string too_late(int64_t step, double slowest_s) const;
+  // Why no save is begun any more: the deadline is over, or nobody could finish the set. Empty: it
+  // is begun, however long the saves before it took. Nobody knows how long it will take, and one
+  // that the deadline cuts off does no harm.
+  std::string too_late(int64_t step) const;
   // When the next save is due, for the drain. Absent: not known. Any thread.
   std::optional<TimePoint> next_save() const;
 

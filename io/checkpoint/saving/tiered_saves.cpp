@@ -10,7 +10,7 @@
 // The life of a checkpoint, and which thread does what.
 //
 // 1. The trainer offers every step (save). SaveSchedule says whether a checkpoint is due, and
-//    whether it would be done before the process has to end.
+//    whether there is time for it before the process has to end.
 // 2. Saver (saver.cpp): the state is copied into snapshot memory, on a thread beside the trainer,
 //    while the next step computes. finish_copy() ends that before the tensors change. With
 //    snapshot: sync the trainer waits in save() until 3 has ended.
@@ -102,12 +102,7 @@ bool TieredSaves::due(const CheckpointOffer& offer) {
 }
 
 bool TieredSaves::in_time(int64_t step) {
-  double slowest = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!status_.save_s.empty()) slowest = *std::ranges::max_element(status_.save_s);
-  }
-  const std::string why = schedule_.too_late(step, slowest);
+  const std::string why = schedule_.too_late(step);
   if (why.empty()) return true;
   log_.warn(why);
   const std::lock_guard lock(mutex_);

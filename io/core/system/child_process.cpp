@@ -56,7 +56,9 @@ class SpawnSettings {
     }
     sigset_t signals;
     ::sigemptyset(&signals);
+    for (const int signal : start.blocked) ::sigaddset(&signals, signal);
     ::posix_spawnattr_setsigmask(&attributes_, &signals);
+    ::sigemptyset(&signals);
     ::sigaddset(&signals, SIGPIPE);
     ::posix_spawnattr_setsigdefault(&attributes_, &signals);
     ::posix_spawnattr_setflags(&attributes_,

@@ -24,9 +24,11 @@ struct ProcessStart {
   // It leads a process group: signals reach the processes that it started as well, and those that
   // it leaves behind are killed.
   bool group = false;
+  // It begins with these signals blocked, and with no others.
+  std::vector<int> blocked = {};
 };
 
-// Another process. It begins with no signal blocked. Started by posix_spawn(3): fork() would copy
+// Another process. Started by posix_spawn(3): fork() would copy
 // the page tables of a process that holds a data set. One thread.
 class ChildProcess {
  public:

@@ -58,6 +58,9 @@ std::optional<Straggler> find_straggler(const std::vector<RankTimes>& ranks) {
     if (excess > found.excess_s) found.cause = cause, found.excess_s = excess;
   };
   consider("compute", [](const RankTimes& each) { return each.busy_s; });
+  consider("pause", [](const RankTimes& each) {
+    return each.segments[static_cast<size_t>(Segment::paused)];
+  });
   for (size_t i = 0; i < kIdleCauses; ++i) {
     const auto cause = static_cast<IdleCause>(i);
     if (cause == IdleCause::peers) continue;

@@ -33,7 +33,7 @@ RankTimes rank_times(const RunTotals& totals, const std::string& timing,
 // The rank that the others wait for. A value.
 struct Straggler {
   int64_t rank = 0;
-  // What it does for longer than they: a cause of idle time, or "compute".
+  // What it does for longer than they: a cause of idle time, "compute" or "pause".
   const char* cause = "";
   double excess_s = 0;
   // The share of their time that the other ranks lost on average because they waited for it.

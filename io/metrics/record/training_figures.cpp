@@ -104,7 +104,8 @@ std::vector<Figure> ledger() {
        one([](R r) { return ratio(data_wait_s(r), of(r).wall_s); })},
       {"segments_s.{segment}", counter, Unit::seconds,
        "Time of the trainer's thread by what it does, in exclusive segments that add up to wall_s. "
-       "compute is submitting work and waiting for the loss; it is not device time.",
+       "compute is submitting work and waiting for the loss; it is not device time. paused is when "
+       "the whole process stood still (SIGSTOP, docker pause), which the verdict leaves out.",
        kLedger, each(segment_name, [](R r) { return of(r).segments; })},
       {"segments_share.{segment}", quotient, Unit::share,
        "The share of the run in each segment: segments_s / wall_s.",

@@ -2,7 +2,7 @@
 // drawn as a step over that piece; a last value, such as the loss, is drawn as a line (spec.line).
 
 // From the base up: what one wants to read against the zero line comes first.
-const SEGMENTS = ["data_wait", "h2d", "checkpoint_stall", "allreduce", "eval", "log", "other", "compute"];
+const SEGMENTS = ["data_wait", "h2d", "checkpoint_stall", "allreduce", "eval", "log", "other", "paused", "compute"];
 const CAUSES = ["data", "h2d", "checkpoint", "peers", "host"];
 const CAUSE_COLOURS = { data: "data_wait", h2d: "h2d", checkpoint: "checkpoint_stall", peers: "allreduce", host: "host" };
 

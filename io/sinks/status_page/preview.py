@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE.parent / "page"))
 import embed  # noqa: E402
 
 DYGRAPHS = pathlib.Path("/usr/share/javascript/dygraphs")
-SEGMENTS = ("data_wait", "h2d", "compute", "checkpoint_stall", "eval", "log", "other")
+SEGMENTS = ("data_wait", "h2d", "compute", "checkpoint_stall", "eval", "log", "other", "paused")
 OPERATIONS = (("list", 0.0008, 0), ("open", 0.00002, 0), ("read", 0.00031, 61000), ("stat", 0.000012, 0))
 
 

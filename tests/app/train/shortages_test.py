@@ -119,7 +119,7 @@ class FullDiskTest(ShortageTest):
 
     def test_under_the_standard_output(self):
         done = self.stoker("train", self.config, "--json", code=3, before=["sh", "-c", 'exec "$@" >/dev/full', "sh"])
-        self.assertIn("error: standard output: cannot write to file: No space left on device", done.stderr)
+        self.assertIn("error: write standard output: No space left on device", done.stderr)
 
 
 class ReadOnlyTest(ShortageTest):

@@ -44,6 +44,12 @@ TEST(ChildProcess, begins_with_no_signal_blocked) {
   EXPECT_EQ(child.wait(), 128 + SIGTERM);
 }
 
+TEST(ChildProcess, begins_with_those_signals_blocked_that_it_is_told) {
+  ProcessStart start = shell("kill -USR2 $$; exit 7");
+  start.blocked = {SIGUSR2};
+  EXPECT_EQ(ChildProcess(start).wait(), 7);
+}
+
 TEST(ChildProcess, what_it_leaves_behind_ends_with_it) {
   const TemporaryDirectory directory;
   const std::string path = directory / "pid";

@@ -36,9 +36,10 @@ constexpr uint64_t kTimesRead = 8;
 constexpr uint64_t kReadBeside = uint64_t{256} << 20;
 
 // How stoker_hdf5 is started for a call: it answers at the other end of `socket`, and has nothing
-// of libhdf5's own settings.
+// of libhdf5's own settings. A signal to the run's process group, such as Ctrl-C, is not for it:
+// the run may still read.
 ProcessStart start_of(const Hdf5Call& call, const FileDescriptor& socket) {
-  ProcessStart start{call.program, call.arguments, {}, {}, false};
+  ProcessStart start{call.program, call.arguments, {}, {}, true};
   start.descriptors = {{STDIN_FILENO, socket.get()}, {STDOUT_FILENO, -1}, {STDERR_FILENO, -1}};
   if (call.file >= 0) start.descriptors.emplace_back(kHdf5FileDescriptor, call.file);
   // The way to its libraries.
