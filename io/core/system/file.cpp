@@ -40,8 +40,11 @@ void rename_file(const std::string& from, const std::string& to) {
   if (uninterrupted(call) != 0) throw_errno("write", to, errno);
 }
 
+// Some file systems sync no directories, and nothing better can be done there.
 void sync_directory(const std::string& path) {
-  sync_file(open_file("sync", path, O_RDONLY | O_DIRECTORY), path);
+  const FileDescriptor directory = open_file("sync", path, O_RDONLY | O_DIRECTORY);
+  const auto call = [&] { return ::fsync(directory.get()); };
+  if (uninterrupted(call) != 0 && !is_unsupported(errno)) throw_errno("sync", path, errno);
 }
 
 // Another thread may remove a directory that is empty between two of our calls.
@@ -68,6 +71,10 @@ FileDescriptor open_file(const std::string& operation, const std::string& path, 
       uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); }));
   if (!file) throw_errno(operation, path, errno);
   return file;
+}
+
+bool is_unsupported(int errno_value) {
+  return errno_value == EINVAL || errno_value == ENOSYS || errno_value == EOPNOTSUPP;
 }
 
 std::optional<std::string> read_if_there(const std::string& path, size_t limit) {
