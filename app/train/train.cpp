@@ -76,7 +76,8 @@ std::unique_ptr<Experiment> open_experiment(const ExperimentOptions& options, Ru
 ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& options, RunLog& log,
                     StopSignal& stop, Peers& peers) {
   std::optional<StartWatch> start(options.run.hang_seconds);
-  const RunDirectory directory(options, arguments.overrides, peers);
+  const RunDirectory directory(options, arguments.overrides, peers,
+                               [&log](const std::string& text) { log.warn(text); });
   log.also_to(directory.path() + "/log.txt");
   const std::unique_ptr<Experiment> experiment = open_experiment(options, log, stop, peers);
   Trainer trainer(*experiment, directory, log, stop, peers);

@@ -138,10 +138,13 @@ void replace_link(const std::string& target, const std::string& path) {
   }
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::string path, Parents parents)
+    : path_(std::move(path)), parents_(parents) {
   despite_removals([&] {
     std::string directory = parent_of(path_);
-    while (!is_there(directory) && errno == ENOENT) directory = parent_of(directory);
+    if (parents_ == Parents::made) {
+      while (!is_there(directory) && errno == ENOENT) directory = parent_of(directory);
+    }
     temporary_ = unique_name(directory + "/" + kTemporary);
     try {
       file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
@@ -161,15 +164,15 @@ void AtomicFile::commit() {
   sync_file(file_, path_);
   const std::string directory = parent_of(path_);
   despite_removals([&] {
-    make_directories(directory);
+    if (parents_ == Parents::made) make_directories(directory);
     rename_file(temporary_, path_);
   });
   temporary_.clear();
   sync_directory(directory);
 }
 
-void atomic_write_file(const std::string& path, Bytes bytes) {
-  AtomicFile file(path);
+void atomic_write_file(const std::string& path, Bytes bytes, AtomicFile::Parents parents) {
+  AtomicFile file(path, parents);
   file.append(bytes);
   file.commit();
 }

@@ -78,7 +78,10 @@ void replace_link(const std::string& target, const std::string& path);
 //      name is as durable as the file system makes names: some sync no directories.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);
+  // What commit() does about directories above the file that are not there: makes them, or fails
+  // with ENOENT.
+  enum class Parents { made, needed };
+  explicit AtomicFile(std::string path, Parents parents = Parents::made);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -87,12 +90,14 @@ class AtomicFile {
 
  private:
   std::string path_;
+  Parents parents_;
   std::string temporary_;
   FileDescriptor file_;
 };
 
 // An AtomicFile in one call: when it returns, the file is durable and whole.
-void atomic_write_file(const std::string& path, Bytes bytes);
+void atomic_write_file(const std::string& path, Bytes bytes,
+                       AtomicFile::Parents parents = AtomicFile::Parents::made);
 
 // Whether a file name (no directory) is that of an AtomicFile before its commit.
 bool is_temporary(const std::string& name);
