@@ -196,7 +196,8 @@ void Trainer::train() {
   profile_ = std::make_unique<ProfileWindow>(options.metrics.profile, experiment_.device().info(),
                                              directory_.path(), run, log_.notify());
   io_profile_ = std::make_unique<IoWindow>(options.metrics.io_profile, directory_.path(),
-                                           position_.step, experiment_.hub(), log_.notify());
+                                           tier_folders(options), position_.step, experiment_.hub(),
+                                           log_.notify());
   run.set_phase(RunPhase::train);
   ledger_.begin();
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), *sinks_,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/experiment/experiment_options.h"
 #include "io/core/notify.h"
@@ -34,9 +35,9 @@ class SessionSignal {
 class IoWindow {
  public:
   // Begins the first session where there are any, so that it sees the loader's first reads. `step`:
-  // finished ones. Error as IoSessions', for configured sessions.
-  IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t step, Hub& hub,
-           Notify log);
+  // finished ones. folders: as IoSessions::Inputs'. Error as IoSessions', for configured sessions.
+  IoWindow(const IoProfileOptions& options, std::string run_dir, std::vector<std::string> folders,
+           int64_t step, Hub& hub, Notify log);
   IoWindow(const IoWindow&) = delete;
   IoWindow& operator=(const IoWindow&) = delete;
 
@@ -57,6 +58,7 @@ class IoWindow {
 
   const IoProfileOptions options_;
   const std::string run_dir_;
+  const std::vector<std::string> folders_;
   Hub& hub_;
   const Notify log_;
   const SessionSignal signal_;
