@@ -15,6 +15,7 @@
 #include "app/run/version.h"
 #include "io/core/error.h"
 #include "io/core/system/shortage.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {
@@ -27,7 +28,7 @@ loss is NaN; 70 a bug of this program; 75 stopped by SIGTERM (start it again to 
 Start with:  stoker train configs/quickstart.yaml)";
 
 int fail(ExitCode code, const std::string& text) {
-  fmt::print(stderr, "error: {}\n", text);
+  fmt::print(stderr, "error: {}\n", printable(text, LineBreaks::kept));
   return static_cast<int>(code);
 }
 

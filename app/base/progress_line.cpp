@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "io/core/text/text.h"
+
 namespace stoker {
 
 void show_progress(const std::string& what, uint64_t done, uint64_t total) {
@@ -20,6 +22,6 @@ std::function<void(int64_t, int64_t)> progress_of(const std::string& what) {
   };
 }
 
-void print_note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void print_note(const std::string& text) { fmt::print(stderr, "{}\n", printable(text)); }
 
 }  // namespace stoker
