@@ -122,6 +122,7 @@ class Section {
 //   static std::string format(const T&);                // parse(format(x)) gives x
 //   static constexpr const char* expected = "a size such as 64KiB";   // "must be <expected>"
 //   static constexpr const char* word = "auto";   // optional: what else may stand there
+//   static constexpr bool any_text = true;   // optional: also what looks like a number, or "no"
 template <class T>
 struct Scalar {
   static constexpr bool none = true;
@@ -158,9 +159,13 @@ struct Scalar<Duration> {
 template <class T>
 bool parse_number(std::string_view text, T& out);
 
+// "~/data" and "~user/data" as a shell reads them; what belongs to no known user stays as it is.
+// Any thread.
+std::string with_home(const std::string& path);
+
 // A path of the file system: bytes, which a configuration writes as to_text() does. ${NAME} and
 // ${NAME:-default} are replaced from the environment when it is read: the only place where the
-// environment reaches a configuration. "~/" and "~user/" at its begin are replaced as a shell does.
+// environment reaches a configuration. "~/" and "~user/" at its begin are replaced (with_home()).
 struct Path {
   std::string value;
 };
@@ -168,6 +173,7 @@ template <>
 struct Scalar<Path> {
   static bool parse(const std::string& text, Path& out);
   static std::string format(const Path& value) { return to_text(value.value); }
+  static constexpr bool any_text = true;
   static constexpr const char* expected = "a path (is the ${VARIABLE} in it set?)";
 };
 

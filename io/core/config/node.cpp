@@ -7,7 +7,10 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <sstream>
+#include <string_view>
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
@@ -136,6 +139,9 @@ bool has_control(const std::string& text) {
   return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
 }
 
+constexpr std::array<std::string_view, 11> kWords{"null", "true", "false", "yes",   "no",  "on",
+                                                  "off",  ".inf", "+.inf", "-.inf", ".nan"};
+
 void emit_text(YAML::Emitter& out, const std::string& text, bool quoted) {
   if (quoted || has_control(text)) out << YAML::DoubleQuoted;
   out << text;
@@ -160,7 +166,7 @@ void emit(YAML::Emitter& out, const Node& node) {
       out << YAML::BeginMap;
       for (const Node::Entry& entry : node.entries) {
         out << YAML::Key;
-        emit_text(out, entry.key, false);
+        emit_text(out, entry.key, !is_plain_text(entry.key));
         out << YAML::Value;
         emit(out, entry.value);
       }
@@ -300,6 +306,17 @@ void apply_override(Node& root, const Node::Override& override) {
 
 void apply_override(Node& root, const std::string& assignment) {
   apply_override(root, Word{assignment});
+}
+
+// What begins as a number and has no other characters than numbers (also to the base of 2, 8, 16
+// and 60) and times have may be one.
+bool is_plain_text(const std::string& text) {
+  if (text.empty() || text == "~" || text == "=" || text == "<<") return false;
+  std::string small = text;
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (std::ranges::find(kWords, small) != kWords.end()) return false;
+  const bool number = std::string_view("0123456789.+-").find(small.front()) != std::string::npos;
+  return !number || small.find_first_not_of("0123456789abcdefxo_.:+-tz ") != std::string::npos;
 }
 
 std::string to_yaml(const Node& node) {
