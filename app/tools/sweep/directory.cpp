@@ -49,8 +49,8 @@ SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& p
   make_directories(path_);
   lock();
   if (restart) throw_away();
-  make_directories(path(kLogs));
-  make_directories(path(kRuns));
+  make_directories(this->path(kLogs));
+  make_directories(this->path(kRuns));
 }
 
 void SweepDirectory::lock() {

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -154,6 +155,21 @@ bool Scalar<Duration>::parse(const std::string& text, Duration& out) {
 
 std::string Scalar<Duration>::format(const Duration& value) {
   return format_units(kTimes, static_cast<uint64_t>(value.ms));
+}
+
+bool Scalar<Share>::parse(const std::string& text, Share& out) {
+  const bool percent = text.ends_with('%');
+  double value = 0;
+  if (!parse_number(std::string_view(text).substr(0, text.size() - percent), value)) return false;
+  if (percent) value /= 100;
+  const double most = percent ? std::numeric_limits<double>::max() : 1;
+  if (!(value >= 0 && value <= most)) return false;
+  out.value = value;
+  return true;
+}
+
+std::string Scalar<Share>::format(const Share& value) {
+  return fmt::format("{}%", 100 * value.value);
 }
 
 bool Scalar<Path>::parse(const std::string& text, Path& out) {

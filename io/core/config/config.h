@@ -154,6 +154,18 @@ struct Scalar<Duration> {
   static constexpr const char* expected = "a time such as 500ms, 60s or 2min";
 };
 
+// A share: 15%, or 0.15; here the number, 0.15. Not below 0. Above 1 only with the sign, for
+// whoever writes 5 means 5 %, and would get 500. A value.
+struct Share {
+  double value = 0;
+};
+template <>
+struct Scalar<Share> {
+  static bool parse(const std::string& text, Share& out);
+  static std::string format(const Share& value);
+  static constexpr const char* expected = "a share such as 15% or 0.15 (above 1 with the sign %)";
+};
+
 // Whether all of the text is a decimal number (uint16_t, int64_t, uint64_t, double): not one of a
 // leading zero, which YAML 1.1 reads as octal.
 template <class T>

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -187,6 +188,16 @@ void check_text(const std::string& text, const Position& start) {
        "double quotes around the value");
 }
 
+// Where a line, counted from 0, has a tab among the blanks that it begins with. Absent: nowhere.
+std::optional<int> tab_before(const std::string& text, int line) {
+  std::istringstream lines(text);
+  std::string found;
+  for (int at = 0; at <= line && std::getline(lines, found); ++at) continue;
+  const size_t tab = found.find('\t');
+  if (tab == found.npos || tab > found.find_first_not_of(" \t")) return std::nullopt;
+  return static_cast<int>(tab);
+}
+
 // Null: there is no document, or nothing in it.
 Node parse(const std::string& text, const std::string& source, bool lines) {
   TreeBuilder builder(source, lines);
@@ -202,6 +213,12 @@ Node parse(const std::string& text, const std::string& source, bool lines) {
       fail(second.take().at, "a second document: write one configuration per file");
     }
   } catch (const YAML::ParserException& error) {
+    if (const auto tab = tab_before(text, error.mark.line)) {
+      YAML::Mark mark = error.mark;
+      mark.column = *tab;
+      fail(builder.position(mark),
+           "a tab stands here: YAML takes spaces only before a line's text");
+    }
     fail(builder.position(error.mark), "this is no YAML: " + error.msg);
   }
   return builder.take();
