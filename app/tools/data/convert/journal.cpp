@@ -161,6 +161,8 @@ void ConvertJournal::keep(const PlannedShard& shard, const ShardReceipt& receipt
 
 void ConvertJournal::forget(const PlannedShard& shard) { to_.remove(receipt_key(shard)); }
 
+bool ConvertJournal::is_plan(const std::string& name) { return name == kPlan; }
+
 void ConvertJournal::finish(const std::vector<PlannedShard>& shards) {
   for (const PlannedShard& shard : shards) to_.remove(receipt_key(shard));
   to_.remove(prefix_ + kPlan);
