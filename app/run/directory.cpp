@@ -52,7 +52,8 @@ RunDirectory::RunDirectory(const ExperimentOptions& options,
     make_directories(path_);
   }
   held_ = open_file("open", path_, O_RDONLY | O_DIRECTORY);
-  if (::fstat(held_.get(), &made_) != 0) throw_errno("open", path_, errno);
+  if (uninterrupted([&] { return ::fstat(held_.get(), &made_); }) != 0)
+    throw_errno("open", path_, errno);
   write("config.yaml", resolved_yaml(options));
   std::string lines;
   for (const std::string& assignment : overrides) lines += assignment + "\n";
