@@ -18,6 +18,7 @@
 #include "io/core/error.h"
 #include "io/core/system/shortage.h"
 #include "io/core/system/standard_streams.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {
@@ -31,7 +32,7 @@ SIGINT; 141 whoever read its output went away.
 Start with:  stoker train configs/quickstart.yaml)";
 
 int fail(ExitCode code, const std::string& text) {
-  write_stderr("error: " + text + "\n");
+  write_stderr("error: " + printable(text, LineBreaks::kept) + "\n");
   return static_cast<int>(code);
 }
 

@@ -46,6 +46,13 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, std::optional<By
 template <class T>
 CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const std::string& help) {
   CLI::Option* option = app.add_option(name, value, help);
+  if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>>) {
+    const auto expand = [](std::string& word) {
+      word = with_home(word);
+      return std::string();
+    };
+    option->transform(CLI::Validator(expand, ""));
+  }
   if constexpr (std::is_arithmetic_v<T>) {
     option->capture_default_str();
   } else if constexpr (std::is_same_v<T, std::string> || IsList<T>::value) {

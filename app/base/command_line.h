@@ -68,7 +68,9 @@ class Command {
   // An option ("--rounds", "-q,--quiet") or, without dashes, a positional argument. The help shows
   // the variable's value as the default, unless it is empty. T: std::string, int64_t, uint64_t,
   // double, ByteSize (512KiB, 1m; not 0), optional<int64_t, double or ByteSize>, and lists:
-  // vector<std::string> takes the words that follow, vector<int64_t> one word (1,2,4).
+  // vector<std::string> takes the words that follow, vector<int64_t> one word (1,2,4). Words that
+  // begin with "~" are read as with_home() does, for a shell leaves that of "--output=~/a" as it
+  // is.
   template <class T>
   Argument argument(const std::string& name, T& value, const std::string& help) const;
   // The value becomes true if the flag is given.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "io/core/system/standard_streams.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 
@@ -22,6 +23,6 @@ std::function<void(int64_t, int64_t)> progress_of(const std::string& what) {
   };
 }
 
-void print_note(const std::string& text) { write_stderr(text + "\n"); }
+void print_note(const std::string& text) { write_stderr(printable(text) + "\n"); }
 
 }  // namespace stoker

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/core/text/json.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {
@@ -22,7 +23,7 @@ struct CellText {
   std::string operator()(double value) const {
     return fmt::format("{:.{}f}", column.scale * value, column.digits);
   }
-  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(const std::string& value) const { return printable(value); }
   std::string operator()(const Spread& value) const {
     std::string median = (*this)(value.median);
     if (!column.range) return median;
@@ -85,7 +86,7 @@ std::string ResultTable::text(size_t indent) const {
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     if (i == 0) continue;
     for (const std::string& note : rows_[i - 1].notes) {
-      text += fmt::format("{:{}}{}\n", "", indent + 4, note);
+      text += fmt::format("{:{}}{}\n", "", indent + 4, printable(note));
     }
   }
   return text;

@@ -64,7 +64,8 @@ class ResultTable {
   void put(const Column& column, const Cell& value);
   // The next row of a table: as many cells as there are columns, in their order.
   void add(std::vector<Cell> row) { rows_.push_back({std::move(row), {}}); }
-  // A line of text below the last row. There must be one.
+  // A line of text below the last row. There must be one. As words of cells, it reaches a terminal
+  // with escapes (printable()).
   void note(const std::string& line) { rows_.back().notes.push_back(line); }
 
   // Columns as wide as they have to be: words to the left, figures to the right; each line, titles

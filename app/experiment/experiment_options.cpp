@@ -159,6 +159,15 @@ std::string resolved_yaml(const ExperimentOptions& options) {
   return to_yaml(dump_struct(options)) + "\n";
 }
 
+std::vector<std::string> tier_folders(const ExperimentOptions& options) {
+  std::vector<std::string> folders;
+  for (const auto& [name, tier] : options.storage) {
+    const StorageInfo info = tier.info();
+    folders.insert(folders.end(), info.folders.begin(), info.folders.end());
+  }
+  return folders;
+}
+
 std::string config_hash(const ExperimentOptions& options) {
   return xxh3_64(resolved_yaml(options));
 }

@@ -211,6 +211,9 @@ ExperimentOptions read_experiment_tree(const Node& root, const Notify& note = {}
 // read_experiment of it gives the same.
 std::string resolved_yaml(const ExperimentOptions& options);
 
+// The folders of this machine in which the files of its tiers lie, tier by tier.
+std::vector<std::string> tier_folders(const ExperimentOptions& options);
+
 // XXH3-64 of the resolved configuration in hex: equal for runs of the same experiment.
 std::string config_hash(const ExperimentOptions& options);
 

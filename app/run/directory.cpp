@@ -1,15 +1,17 @@
 #include "app/run/directory.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <random>
 
-#include "io/core/system/file.h"
+#include "io/core/error.h"
 
 namespace stoker {
 namespace {
@@ -23,22 +25,35 @@ std::string directory_name(const std::string& name) {
                      getpid(), random);
 }
 
+// The link is for people. It may be a folder of somebody's, or the file system may have no links.
+void point_latest(const std::string& name, const std::string& link, const Notify& warn) {
+  try {
+    replace_link(name, link);
+  } catch (const IoError& error) {
+    warn(fmt::format("{}: the run goes on, and {} is not its directory", error.what(), link));
+  }
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const ExperimentOptions& options,
-                           const std::vector<std::string>& overrides, RankGroup& group) {
+                           const std::vector<std::string>& overrides, RankGroup& group,
+                           const Notify& warn) {
   const fs::path parent(options.run.dir.value);
   make_directories(parent.string());
   if (group.first()) {
     const std::string name = directory_name(options.run.name);
     path_ = (parent / name).string();
     make_directory(path_);
-    replace_link(name, (parent / "latest").string());
+    point_latest(name, (parent / "latest").string(), warn);
     share(group, name);
   } else {
     path_ = (parent / share(group, "") / fmt::format("rank-{}", group.rank())).string();
     make_directories(path_);
   }
+  held_ = open_file("open", path_, O_RDONLY | O_DIRECTORY);
+  if (uninterrupted([&] { return ::fstat(held_.get(), &made_); }) != 0)
+    throw_errno("open", path_, errno);
   write("config.yaml", resolved_yaml(options));
   std::string lines;
   for (const std::string& assignment : overrides) lines += assignment + "\n";
@@ -47,7 +62,27 @@ RunDirectory::RunDirectory(const ExperimentOptions& options,
 
 void RunDirectory::write(const std::string& name, const std::string& text) const {
   const Bytes bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-  atomic_write_file(path_ + "/" + name, bytes);
+  atomic_write_file(place().value_or(path_) + "/" + name, bytes, AtomicFile::Parents::needed);
+}
+
+std::string RunDirectory::moved() const {
+  const std::optional<std::string> now = place();
+  if (now == path_) return "";
+  return path_ + (now ? " was renamed to " + *now : std::string(" was removed"));
+}
+
+std::optional<std::string> RunDirectory::place() const {
+  if (is_at(path_)) return path_;
+  std::error_code error;
+  std::string now = fs::read_symlink(fmt::format("/proc/self/fd/{}", held_.get()), error).string();
+  return !error && is_at(now) ? std::optional(std::move(now)) : std::nullopt;
+}
+
+// Where that cannot be found out, nothing has been moved.
+bool RunDirectory::is_at(const std::string& path) const {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return there.st_dev == made_.st_dev && there.st_ino == made_.st_ino;
 }
 
 }  // namespace stoker

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <sys/stat.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/experiment/experiment_options.h"
+#include "io/core/notify.h"
 #include "io/core/ranks/rank_group.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 
@@ -13,17 +18,28 @@ namespace stoker {
 // thread at a time. Throws IoError. The directory stays when the object ends.
 class RunDirectory {
  public:
-  // Makes the directory, and its parents, and writes config.yaml (resolved) and overrides.
+  // Makes the directory, and its parents, and writes config.yaml (resolved) and overrides. warn: is
+  // told if there can be no link.
   RunDirectory(const ExperimentOptions& options, const std::vector<std::string>& overrides,
-               RankGroup& group);
+               RankGroup& group, const Notify& warn);
 
   // The path as run.dir gives it, which may be relative.
   const std::string& path() const { return path_; }
-  // Writes a whole file durably: complete under its name or not there at all.
+  // Writes a whole file durably: complete under its name or not there at all. Where somebody has
+  // renamed the directory, it is written there; one that was removed is not made again.
   void write(const std::string& name, const std::string& text) const;
+  // What has become of the directory, in words, if somebody has renamed or removed it since. Empty:
+  // nothing.
+  std::string moved() const;
 
  private:
+  // Where the directory is now. Absent: it was removed.
+  std::optional<std::string> place() const;
+  bool is_at(const std::string& path) const;
+
   std::string path_;
+  FileDescriptor held_;
+  struct stat made_ {};
 };
 
 }  // namespace stoker

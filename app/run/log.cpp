@@ -72,7 +72,7 @@ void RunLog::info(const std::string& text) { write(false, text); }
 void RunLog::warn(const std::string& text) { write(true, text); }
 
 void RunLog::write(bool warning, const std::string& text) {
-  logger_->log(warning ? spdlog::level::warn : spdlog::level::info, "{}", readable(text));
+  logger_->log(warning ? spdlog::level::warn : spdlog::level::info, "{}", printable(text));
   const std::string lost = file_ ? file_->news() : "";
   if (!lost.empty()) warn(lost + ": the training goes on without log.txt");
 }

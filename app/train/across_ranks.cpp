@@ -86,7 +86,8 @@ void tell_targets(Peers& peers, const std::string& run_dir) {
   if (!peers.ranks().first() || !mine) return;
   const std::string text = json_text(all, 2) + "\n";
   atomic_write_file(run_dir + "/" + kTargetsFile,
-                    {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+                    {reinterpret_cast<const uint8_t*>(text.data()), text.size()},
+                    AtomicFile::Parents::needed);
 }
 
 void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedger& ledger,

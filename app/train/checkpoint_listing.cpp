@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/base/result_table.h"
 #include "app/experiment/experiment_options.h"
@@ -23,7 +24,8 @@ struct SetRow {
   std::string path;
   std::optional<int64_t> step;  // absent: not a set under its name
   // "committed", "on this tier only" (not drained), "damaged" and "superseded" (set aside by a
-  // resume), "unreadable" (its manifest is damaged), "unfinished" (left by a killed process)
+  // resume), "unreadable" (its manifest is damaged), "unfinished" (left by a killed process),
+  // "removed" (while it was verified)
   std::string state;
   std::string created;  // UTC; empty where the manifest is unreadable
   std::optional<double> age_s;
@@ -40,8 +42,8 @@ class CheckpointSets {
 
   std::vector<SetRow> list() const;
   // Reads every byte of a committed set. Empty: it is intact; else file, tensor and offset of the
-  // damage.
-  std::string verify(const SetRow& entry) const;
+  // damage. Absent: somebody has removed the set, or set it aside, meanwhile.
+  std::optional<std::string> verify(const SetRow& entry) const;
 
  private:
   struct Place {
@@ -176,13 +178,17 @@ std::vector<SetRow> CheckpointSets::list() const {
   std::vector<SetRow> rows;
   for (const Place& place : places_) {
     for (const SetEntry& set : place.store->files().entries(place.store->directory())) {
-      if (!place.only || set.step == *place.only) rows.push_back(describe(place, set));
+      if (place.only && set.step != *place.only) continue;
+      SetRow row = describe(place, set);
+      // A run beside this may have removed it.
+      if (row.state == "unreadable" && !place.store->has(set.step)) continue;
+      rows.push_back(std::move(row));
     }
   }
   return rows;
 }
 
-std::string CheckpointSets::verify(const SetRow& row) const {
+std::optional<std::string> CheckpointSets::verify(const SetRow& row) const {
   for (const Place& place : places_) {
     const SetFiles& files = place.store->files();
     const bool here = row.name.substr(0, row.name.rfind('/')) == place.store->directory();
@@ -197,6 +203,7 @@ std::string CheckpointSets::verify(const SetRow& row) const {
       if (manifest.step == *row.step) return "";
       return fmt::format("{}: its manifest is that of step {}", row.path, manifest.step);
     } catch (const Error& error) {
+      if (!place.store->has(*row.step)) return std::nullopt;
       return error.what();
     }
   }
@@ -267,12 +274,13 @@ ExitCode verify_checkpoints(const CheckpointArguments& arguments) {
   if (chosen.empty()) throw Error(ExitCode::environment, "no checkpoint in " + arguments.config);
   ExitCode result = ExitCode::ok;
   ResultTable table = new_table();
-  for (const SetRow& entry : chosen) {
-    const std::string damage = sets.verify(entry);
+  for (SetRow& entry : chosen) {
+    const std::optional<std::string> damage = sets.verify(entry);
+    if (!damage) entry.state = "removed";
     table.add(row(entry, damage));
-    if (damage.empty()) continue;
+    if (!damage || damage->empty()) continue;
     result = ExitCode::storage;
-    table.note(damage);
+    table.note(*damage);
   }
   print_result(arguments.json, table.json(), table.text(), 2);
   return result;

@@ -15,7 +15,8 @@ struct CheckpointArguments : ConfigArguments {
 // only, so that it may look at the checkpoints of a run that is under way. Error(ExitCode::config)
 // where the configuration names no tier for checkpoints.
 ExitCode list_checkpoints(const CheckpointArguments& arguments);
-// `stoker checkpoint verify`: reads every byte of the sets. ExitCode::storage where one is damaged.
+// `stoker checkpoint verify`: reads every byte of the sets. ExitCode::storage where one is damaged;
+// a set that a run removes meanwhile is none.
 // Error(ExitCode::environment) if there are no sets.
 ExitCode verify_checkpoints(const CheckpointArguments& arguments);
 

@@ -144,11 +144,7 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir) {
   info.gpu = nvml_index(device);
   info.build = build_labels();
   std::vector<std::string> paths{run_dir};
-  for (const auto& [name, tier] : options.storage) {
-    if (const FileTree* files = files_of(experiment.tiers().at(name))) {
-      paths.push_back(files->root());
-    }
-  }
+  for (const std::string& folder : tier_folders(options)) paths.push_back(folder);
   info.disks = block_devices_under(paths);
   const LoaderInfo loader = options.loader.info();
   info.batch_size = loader.batch_size;

@@ -94,8 +94,11 @@ void print_summary(const TrainArguments& arguments, const nlohmann::json& summar
 ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& options, RunLog& log,
                     StopSignal& stop, Peers& peers) {
   std::optional<StartWatch> start(options.run.hang_seconds);
-  const RunDirectory directory(options, arguments.overrides, peers);
+  std::vector<std::string> remarks;  // for log.txt, too
+  const RunDirectory directory(options, arguments.overrides, peers,
+                               [&](const std::string& text) { remarks.push_back(text); });
   log.also_to(directory.path() + "/log.txt");
+  for (const std::string& remark : remarks) log.warn(remark);
   const std::unique_ptr<Experiment> experiment = open_experiment(options, log, stop, peers);
   Trainer trainer(*experiment, directory, log, stop, peers);
   const RunMeter::State run = trainer.run([&start] { start.reset(); }).run;

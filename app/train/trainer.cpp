@@ -75,7 +75,9 @@ RunRecord Trainer::run(std::function<void()> started) {
   const ExitCode before = code_;
   write_file([&] { write_summary(); });
   if (sinks_) sinks_->flush();
-  for (const std::string& lost : {sinks_ ? sinks_->lost() : "", digests_.error(), log_.error()}) {
+  look_for_directory();
+  for (const std::string& lost :
+       {moved_, sinks_ ? sinks_->lost() : "", digests_.error(), log_.error()}) {
     if (!lost.empty() && code_ == ExitCode::ok) fail(ExitCode::environment, lost);
   }
   if (code_ != before) {
@@ -111,9 +113,19 @@ void Trainer::write_file(F&& f) {
   try {
     f();
   } catch (const IoError& error) {
+    look_for_directory();
+    if (!moved_.empty()) return;  // whatever is written there fails
     log_.warn(error.what());
     if (code_ == ExitCode::ok) fail(ExitCode::environment, error.what());
   }
+}
+
+void Trainer::look_for_directory() {
+  if (!moved_.empty()) return;
+  const std::string moved = directory_.moved();
+  if (moved.empty()) return;
+  moved_ = "the run directory " + moved;
+  log_.warn(moved_ + " while the run was under way: the training goes on");
 }
 
 void Trainer::prepare() {
@@ -185,7 +197,8 @@ void Trainer::train() {
   profile_ = std::make_unique<ProfileWindow>(options.metrics.profile, experiment_.device().info(),
                                              directory_.path(), run, log_.notify());
   io_profile_ = std::make_unique<IoWindow>(options.metrics.io_profile, directory_.path(),
-                                           position_.step, experiment_.hub(), log_.notify());
+                                           tier_folders(options), position_.step, experiment_.hub(),
+                                           log_.notify());
   run.set_phase(RunPhase::train);
   ledger_.begin();
   // Whoever sees that the whole process stood still.

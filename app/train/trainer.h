@@ -68,6 +68,8 @@ class Trainer {
   void write_file(F&& f);
   // Writes skipped.csv and tolerated.csv, if there is something to write.
   void write_samples();
+  // Looks whether somebody has renamed or removed the run directory. The log says so once.
+  void look_for_directory();
   // Notes that the run ends with this code and error.
   void fail(ExitCode code, const std::string& error);
   // Publishes how the run has ended: phase, exit code and error.
@@ -122,6 +124,7 @@ class Trainer {
   std::string error_;
   bool abandoned_ = false;
   bool unevaluated_ = false;  // a signal came in an evaluation
+  std::string moved_;         // what became of the run directory; empty: nothing
   nlohmann::json summary_;
   // Measurements.
   StepLedger ledger_;

@@ -167,6 +167,7 @@ void Trainer::report() {
   }
   ledger_.switch_to(Segment::log);
   const double rate = computes_ ? step_->learning_rate(position_.step - 1) : 0;
+  look_for_directory();
   checkpoints_->publish();
   tell_times(peers_, experiment_.hub());
   progress_->report(loss, rate);

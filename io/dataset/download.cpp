@@ -35,7 +35,8 @@ class Part {
   explicit Part(const std::string& file) : path_(file + ".part"), tag_path_(path_ + ".tag") {
     make_directories(std::filesystem::path(file).parent_path().string());
     file_ = open_file("write", path_, O_RDWR | O_CREAT | O_APPEND);
-    if (lock_file(file_, FileLock::exclusive) != 0) {
+    const int taken = lock_file(file_, FileLock::exclusive);
+    if (taken != 0 && !has_no_locks(taken)) {
       throw Error(ExitCode::environment, "download " + path_ +
                                              ": another process downloads it already; wait for "
                                              "it, or stop it");

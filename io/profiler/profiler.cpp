@@ -1,14 +1,18 @@
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "io/core/bounded_queue.h"
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/io_profile/io_sessions.h"
+#include "io/profiler/counters/record_name.h"
 #include "io/profiler/io_profiler.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/own_io.h"
@@ -21,6 +25,20 @@ namespace {
 // Sessions begin and end on the trainer's thread. Writing a log takes longer than a step, so it is
 // done on a thread of its own (`writer_`), whose own I/O the profiler does not count (OwnIo).
 
+// Folders become beginnings of names as the recorder makes them of paths, with links and without.
+IoRecorderOptions with_folders(IoRecorderOptions options, const std::vector<std::string>& folders) {
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error);
+  for (const std::string& folder : folders) {
+    for (const std::string& path :
+         {folder, std::filesystem::weakly_canonical(folder, error).string()}) {
+      RecordName name;
+      if (name.set(here, path + "/")) options.include.emplace_back(name.text());
+    }
+  }
+  return options;
+}
+
 // As much as the live page can show at a glance.
 constexpr ProfileViewLimits kLive{.files = 20, .directories = 8, .values = 4, .bins = 60};
 
@@ -31,7 +49,10 @@ class RunSessions final : public IoSessions {
     void visit(V& /*v*/) {}
   };
   RunSessions(const Options& /*options*/, const Inputs& inputs)
-      : options_(inputs.recorder), run_dir_(inputs.run_dir), hub_(inputs.hub), writer_([this] {
+      : options_(with_folders(inputs.recorder, inputs.folders)),
+        run_dir_(inputs.run_dir),
+        hub_(inputs.hub),
+        writer_([this] {
           const OwnIo own;
           try {
             while (const std::optional<Ended> ended = ended_.pop()) write(*ended);

@@ -74,7 +74,8 @@ struct PrometheusOptions {
 constexpr const char* kText = "text/plain; charset=utf-8";
 
 void write_file(const std::string& path, const std::string& text) {
-  atomic_write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  atomic_write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()},
+                    AtomicFile::Parents::needed);
 }
 
 // Error(ExitCode::config) where the rule leads beyond the last port.

@@ -14,6 +14,7 @@ class DirectStorage final : public FileObjects {
     void visit(V& v) {
       v.required("root", root, "The directory that holds the objects.");
     }
+    StorageInfo info() const { return {.folders = {root.value}}; }
   };
   DirectStorage(Options options, const Inputs& inputs)
       : FileObjects(std::move(options.root.value), FileAccess::direct, inputs) {}

@@ -59,6 +59,18 @@ uint64_t TreeFile::size() const {
   return static_cast<uint64_t>(status.st_size);
 }
 
+bool TreeFile::direct() const {
+  return stream_ == nullptr && direct_ && (::fcntl(file_.get(), F_GETFL) & O_DIRECT) != 0;
+}
+
+// Several threads may come to it at once.
+void TreeFile::give_up_direct() const {
+  const int flags = ::fcntl(file_.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(file_.get(), F_SETFL, flags & ~O_DIRECT) != 0) {
+    throw_errno("open", tree_->full(path_), errno);
+  }
+}
+
 int64_t TreeFile::flush() const {
   return stream_ == nullptr ? 0 : result_of(std::fflush(stream_.get()));
 }
@@ -83,12 +95,19 @@ int64_t TreeFile::resumable(int64_t count) const {
 void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
   while (!out.empty()) {
     const uint64_t end = offset + out.size();
-    int64_t count =
-        tree_->run({.op = Op::read, .path = path_, .offset = offset, .bytes = out.size()},
-                   [&](const FileCall& call) {
-                     return result_of(::pread(file_.get(), out.data(), call.bytes,
-                                              static_cast<off_t>(call.offset)));
-                   });
+    int64_t count = tree_->run({.op = Op::read,
+                                .path = path_,
+                                .offset = offset,
+                                .bytes = out.size(),
+                                .accepted = refusal()},
+                               [&](const FileCall& call) {
+                                 return result_of(::pread(file_.get(), out.data(), call.bytes,
+                                                          static_cast<off_t>(call.offset)));
+                               });
+    if (count < 0) {
+      give_up_direct();
+      continue;
+    }
     const uint64_t reached = offset + static_cast<uint64_t>(count);
     if (reached < end) count = resumable(count);
     if (count == 0) {
@@ -122,7 +141,8 @@ void TreeFile::write_at(uint64_t offset, Bytes bytes, Uring* queue) const {
                                 .path = path_,
                                 .offset = offset,
                                 .bytes = bytes.size(),
-                                .data = bytes.data()},
+                                .data = bytes.data(),
+                                .accepted = refusal()},
                                [&](const FileCall& call) {
                                  if (stream_) return write_stream(call);
                                  if (queue != nullptr) {
@@ -132,6 +152,10 @@ void TreeFile::write_at(uint64_t offset, Bytes bytes, Uring* queue) const {
                                  return result_of(::pwrite(file_.get(), call.data, call.bytes,
                                                            static_cast<off_t>(call.offset)));
                                });
+    if (count < 0) {
+      give_up_direct();
+      continue;
+    }
     if (static_cast<uint64_t>(count) < bytes.size()) count = resumable(count);
     if (count == 0) throw_errno("write", tree_->full(path_), EIO);
     offset += static_cast<uint64_t>(count);
@@ -271,7 +295,7 @@ void FileTree::rename(const std::string& from, const std::string& to) const {
   run({.op = Op::rename, .path = from, .to = to}, [&](const FileCall&) {
     const std::string a = full(from), b = full(to);
     const int result = ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_NOREPLACE);
-    if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return result_of(result);
+    if (result == 0 || !is_unsupported(errno)) return result_of(result);
     // A file system without RENAME_NOREPLACE. Whoever holds the lock is alone here.
     if (::access(b.c_str(), F_OK) == 0) return int64_t{-EEXIST};
     return result_of(::rename(a.c_str(), b.c_str()));
@@ -290,7 +314,15 @@ void FileTree::remove(const std::string& path) const {
 
 void FileTree::remove_directory(const std::string& path) const {
   const std::string below = path + "/";
-  for (const std::string& name : list(path)) remove(below + name);
+  std::optional<IoError> stays;  // the first of those
+  for (const std::string& name : list(path)) {
+    try {
+      remove(below + name);
+    } catch (const IoError& error) {
+      if (!stays) stays.emplace(error);
+    }
+  }
+  if (stays) throw IoError(*stays);
   run({.op = Op::remove_directory, .path = path, .accepted = ENOENT},
       [&](const FileCall&) { return result_of(::rmdir(full(path).c_str())); });
 }

@@ -92,8 +92,8 @@ class TreeFile {
   // fsync(2). After a failure nothing of the file can be relied on: write it anew under another
   // name.
   void sync() const;
-  // Reads and writes go past the page cache.
-  bool direct() const { return stream_ == nullptr && direct_; }
+  // Reads and writes go past the page cache. No longer so after the file system has refused one.
+  bool direct() const;
 
  private:
   friend class FileTree;
@@ -106,6 +106,10 @@ class TreeFile {
   // What is in the stream's buffer; 0 or -errno, as the next.
   int64_t flush() const;
   int64_t write_stream(const FileCall& call) const;
+  // The errno by which a file system refuses to read or write past the page cache; 0: none.
+  int refusal() const { return direct() ? EINVAL : 0; }
+  // From now on through the page cache.
+  void give_up_direct() const;
   // After a piece of `count` bytes: how many of them need no second try.
   int64_t resumable(int64_t count) const;
   const FileTree* tree_;
@@ -119,7 +123,8 @@ class TreeFile {
 // largest sector in use.
 inline constexpr uint64_t kDirectAlignment = 4096;
 
-// direct: O_DIRECT where the file system takes it, else through the page cache. stdio: through the
+// direct: O_DIRECT where the file system takes it, else through the page cache; some take it when a
+// file is opened, and refuse it when that is read or written. stdio: through the
 // page cache by fopen(3), fwrite(3) and fflush(3), for new files; several threads write one after
 // the other.
 enum class FileAccess { buffered, direct, stdio };
@@ -158,7 +163,8 @@ class FileTree {
   void replace(const std::string& from, const std::string& to) const;
   // A file. Absent is fine. Not durable until its directory is synced; likewise the next.
   void remove(const std::string& path) const;
-  // A directory and the files in it, which must not be directories themselves. Absent is fine.
+  // A directory and the files in it, which must not be directories themselves. Absent is fine. A
+  // file that cannot be removed keeps the directory, and none of the other files.
   void remove_directory(const std::string& path) const;
   // Sorted names of a directory's entries; empty where it is absent.
   std::vector<std::string> list(const std::string& path) const;

@@ -47,7 +47,9 @@ struct PosixOptions {
       "The advice that posix_fadvise gives the kernel before each read. `dontneed` is given after "
       "the read, so that it leaves nothing in the page cache.");
   }
-  StorageInfo info() const { return {.read_piece = read == ReadMode::tensorflow ? kReadPiece : 0}; }
+  StorageInfo info() const {
+    return {.read_piece = read == ReadMode::tensorflow ? kReadPiece : 0, .folders = {root.value}};
+  }
 };
 
 // Objects are files below a directory, through the page cache.

@@ -66,6 +66,8 @@ struct StorageInfo {
   // An object is read by operations of this many bytes, until one is empty. 0: one operation reads
   // it.
   uint64_t read_piece = 0;
+  // In which folders of this machine's file systems its files lie. Empty: it keeps none.
+  std::vector<std::string> folders = {};
 };
 
 // One tier: named, immutable objects; a key is a relative path ("accordion/image_0001.jpg"). Any

@@ -35,6 +35,7 @@ struct UringOptions {
       Limits{0, 4096});
     v("ahead", ahead, "The most bytes of memory that such early reads may fill.");
   }
+  StorageInfo info() const { return {.folders = {root.value}}; }
   void check(const Section& section) const {
     constexpr uint64_t kMin = 4096, kMax = 1 << 30;
     if (block.bytes < kMin || block.bytes > kMax) section.fail("block", "must be 4KiB to 1GiB");

@@ -172,6 +172,50 @@ TEST(Config, resolved_options_read_back_as_the_same_options) {
   EXPECT_EQ(read(text).root, "17");
 }
 
+TEST(Config, what_other_readers_of_yaml_take_for_no_text_is_quoted) {
+  using config_detail::dump;
+  for (const char* text : {"no",  "On",   "YES",     "off",        "Null",
+                           "~",   "",     "1_000",   "0x1f",       "0o17",
+                           "012", "1:30", "-1:30.5", "2026-01-02", "2026-01-02 03:04:05",
+                           "1e5", ".5",   ".inf",    "-.INF",      ".NaN",
+                           "=",   "<<",   "-"}) {
+    EXPECT_TRUE(dump(std::string(text)).quoted) << text;
+    EXPECT_EQ(Field<Path>::dump(Path{text}).quoted, true) << text;
+  }
+  for (const char* text :
+       {"none", "nobody", "one", "./runs", "../1", "10.jpg", "v1.0", "a:1", "1/2"}) {
+    EXPECT_FALSE(dump(std::string(text)).quoted) << text;
+    EXPECT_FALSE(Field<Path>::dump(Path{text}).quoted) << text;
+  }
+  Node names = Node::map();
+  names.entries.push_back({"no", {}, dump(std::string("yes"))});
+  EXPECT_EQ(to_yaml(names), "\"no\": \"yes\"");
+}
+
+TEST(Config, numbers_with_an_exponent_have_a_point) {
+  using config_detail::dump;
+  EXPECT_EQ(dump(3e-5).scalar, "3.0e-05");
+  EXPECT_EQ(dump(-1e20).scalar, "-1.0e+20");
+  EXPECT_EQ(dump(1.5e-7).scalar, "1.5e-07");
+  EXPECT_EQ(dump(0.25).scalar, "0.25");
+  EXPECT_EQ(dump(2.0).scalar, "2");
+}
+
+TEST(Config, shares_above_one_have_the_sign) {
+  Share share;
+  EXPECT_TRUE(Scalar<Share>::parse("5%", share));
+  EXPECT_DOUBLE_EQ(share.value, 0.05);
+  EXPECT_TRUE(Scalar<Share>::parse("0.05", share));
+  EXPECT_DOUBLE_EQ(share.value, 0.05);
+  EXPECT_TRUE(Scalar<Share>::parse("1", share));
+  EXPECT_TRUE(Scalar<Share>::parse("150%", share));
+  EXPECT_DOUBLE_EQ(share.value, 1.5);
+  for (const char* text : {"5", "1.01", "-1%", "nan", "inf%", "%", "", "5 %"}) {
+    EXPECT_FALSE(Scalar<Share>::parse(text, share)) << text;
+    EXPECT_DOUBLE_EQ(share.value, 1.5);
+  }
+}
+
 TEST(Config, descriptions_have_type_default_and_nested_names) {
   const std::vector<FieldHelp> rows = describe_struct<Sample>();
   ASSERT_EQ(rows.size(), 8u);

@@ -27,6 +27,20 @@ TEST_F(File, appears_whole_with_its_directories) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory / "a/b"), {}), 1);
 }
 
+TEST_F(File, appears_only_where_its_directory_is_if_that_is_needed) {
+  constexpr auto kNeeded = AtomicFile::Parents::needed;
+  EXPECT_EQ(error_of([&] { atomic_write_file(directory / "a/b", bytes_of("text"), kNeeded); }),
+            "write " + directory / "a/b" + ": No such file or directory");
+  EXPECT_TRUE(empty());
+  atomic_write_file(directory / "b", bytes_of("text"), kNeeded);
+  EXPECT_EQ(directory.read("b"), "text");
+  std::filesystem::create_directory(directory / "c");
+  AtomicFile file(directory / "c/d", kNeeded);
+  std::filesystem::remove_all(directory / "c");
+  EXPECT_THROW(file.commit(), IoError);
+  EXPECT_FALSE(std::filesystem::exists(directory / "c"));
+}
+
 TEST_F(File, respects_the_umask) {
   const mode_t before = ::umask(027);
   atomic_write_file(directory / "file", bytes_of("x"));

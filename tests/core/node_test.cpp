@@ -46,6 +46,14 @@ TEST(Node, a_character_that_is_none_is_an_error) {
             "t.yaml:1:4: a character that is not valid (such as U+FFFE)");
 }
 
+TEST(Node, a_tab_is_named_where_it_stands) {
+  const std::string what = ": a tab stands here: YAML takes spaces only before a line's text";
+  EXPECT_EQ(parse_error("run:\n\tname: x\n"), "t.yaml:2:1" + what);
+  EXPECT_EQ(parse_error("run:\n  name: x\n  \tdir: y\n"), "t.yaml:3:3" + what);
+  EXPECT_EQ(parse_error("a:\n  - 1\n\t- 2\n"), "t.yaml:3:1" + what);
+  EXPECT_EQ(parse_yaml("a:\t1\nb: {c: 1,\n\td: 2}\n", "t.yaml").find("b")->entries.size(), 2u);
+}
+
 TEST(Node, a_quoted_number_is_text) {
   const Node root = parse_yaml("a: \"8\"\nb: 8\n", "t.yaml");
   EXPECT_TRUE(root.find("a")->quoted);

@@ -33,6 +33,20 @@ TEST(Text, each_byte_that_is_none_is_escaped) {
   EXPECT_EQ(to_text("\\x41"), "\\x5cx41");
 }
 
+TEST(Text, nothing_that_controls_a_terminal_is_printed) {
+  EXPECT_EQ(printable("f\xc3\xbcr \xe2\x82\xac a\\b \\x41"), "f\xc3\xbcr \xe2\x82\xac a\\b \\x41");
+  EXPECT_EQ(printable("a\nb\tc\r"), "a\\x0ab\\x09c\\x0d");
+  EXPECT_EQ(printable("\x1b[31m\x07\x7f"), "\\x1b[31m\\x07\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b31m");                                             // CSI in one character
+  EXPECT_EQ(printable("\xe2\x80\xaegpj.exe"), "\\xe2\\x80\\xaegpj.exe");  // right to left
+  EXPECT_EQ(printable("\xe2\x81\xa6\xe2\x80\xa8"), "\\xe2\\x81\\xa6\\xe2\\x80\\xa8");
+  EXPECT_EQ(printable("caf\xe9\n"), "caf\\xe9\\x0a");
+  EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
+  EXPECT_EQ(printable("a\nb\x1b", LineBreaks::kept), "a\nb\\x1b");
+}
+
 TEST(Text, what_is_no_escape_is_read_as_it_stands) {
   for (const char* text : {"\\", "\\x", "\\x4", "\\xAB", "\\xg0", "\\y41"}) {
     EXPECT_EQ(from_text(text), text);

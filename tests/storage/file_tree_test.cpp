@@ -279,6 +279,14 @@ TEST_F(Files, remove_directory_takes_its_files_along) {
   EXPECT_THROW(tree.remove_directory("b"), IoError);
 }
 
+TEST_F(Files, remove_directory_goes_on_past_what_it_cannot_remove) {
+  for (const char* name : {"a/1", "a/2/mine", "a/3"}) root.write(name, "x");
+  EXPECT_EQ(error_of([&] { tree.remove_directory("a"); }),
+            "remove " + path("a/2") + ": Is a directory");
+  EXPECT_EQ(tree.list("a"), std::vector<std::string>{"2"});
+  EXPECT_EQ(root.read("a/2/mine"), "x");
+}
+
 TEST_F(Files, list_is_sorted_and_empty_where_nothing_is) {
   for (const char* name : {"b", "a", "c/d", ".hidden"}) root.write(name, "x");
   EXPECT_EQ(tree.list(""), (std::vector<std::string>{".hidden", "a", "b", "c"}));

@@ -127,6 +127,20 @@ TEST(StorageInfos, each_tier_says_whether_it_is_emulated_and_keeps_copies) {
   }
 }
 
+TEST(StorageInfos, each_tier_says_in_which_folders_its_files_lie) {
+  using Folders = std::vector<std::string>;
+  EXPECT_EQ(info_of("{type: memory}").folders, Folders{});
+  for (const std::string type : {"posix", "direct", "uring"}) {
+    const std::string in = "{type: " + type + ", root: /in}";
+    const std::string around = "{type: emulated, profile: hdd, inner: " + in + "}";
+    EXPECT_EQ(info_of(in).folders, Folders{"/in"}) << type;
+    EXPECT_EQ(
+        info_of("{type: cached, inner: " + around + ", in: {type: posix, root: /copies}}").folders,
+        (Folders{"/in", "/copies"}))
+        << type;
+  }
+}
+
 TEST(StorageInfos, a_tier_around_an_emulated_one_or_with_copies_on_one_says_so) {
   const std::string optane = "{type: emulated, profile: optane, inner: {type: memory}}";
   const StorageInfo around = info_of("{type: cached, inner: " + optane + "}");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "app/base/progress_line.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
+#include "io/core/system/file_lock.h"
 #include "io/core/system/neighbour.h"
 #include "io/storage/file_tree.h"
 
@@ -47,9 +47,8 @@ std::optional<FileDescriptor> lock_of(const FileTree& files, const std::string& 
   try {
     return files.lock(path + kLock);
   } catch (const IoError& error) {
-    const int code = error.errno_value();
-    if (code == ENOLCK || code == EINVAL || code == ENOSYS || code == EOPNOTSUPP) return {};
-    throw;
+    if (!has_no_locks(error.errno_value())) throw;
+    return {};
   }
 }
 

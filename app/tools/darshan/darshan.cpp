@@ -189,7 +189,7 @@ ExitCode show_darshan(const DarshanArguments& arguments) {
     if (arguments.json) {
       list.push_back(log_json(path, log, arguments, limits));
     } else {
-      text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", readable(path),
+      text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", printable(path),
                           darshan_text(log, limits));
     }
   }

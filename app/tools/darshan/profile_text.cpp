@@ -28,18 +28,18 @@ std::string job_text(const DarshanLog& log, double seconds) {
   std::string text = fmt::format("  {} s from {:%Y-%m-%d %H:%M:%S} UTC, job {}, user {}, {} rank{}",
                                  seconds, fmt::gmtime(begin), profile.job_id, profile.uid,
                                  profile.ranks, profile.ranks == 1 ? "" : "s");
-  if (!profile.host.empty()) text += ", " + readable(profile.host);
+  if (!profile.host.empty()) text += ", " + printable(profile.host);
   if (const auto& steps = profile.steps) {
     text += fmt::format(", steps {} to {}", steps->first, steps->last);
   }
-  text += fmt::format("\n  {}\n  format {}", readable(profile.command), log.version);
+  text += fmt::format("\n  {}\n  format {}", printable(profile.command), printable(log.version));
   std::string left_out;
   for (const DarshanLog::Module& module : log.modules) {
     if (module.read) {
-      text += fmt::format(", {} {}{}", module.name, module.version,
+      text += fmt::format(", {} {}{}", printable(module.name), module.version,
                           module.partial ? " (incomplete)" : "");
     } else {
-      left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", module.name);
+      left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", printable(module.name));
     }
   }
   if (!left_out.empty()) text += "; left out: " + left_out;
@@ -154,7 +154,7 @@ std::string files_text(const IoProfile& profile, size_t most) {
   for (const FileRow& row : std::span(rows).first(std::min(most, rows.size()))) {
     table.add({row.seconds(), row.read_s, row.write_s, row.meta_s, row.opens, row.reads, row.writes,
                static_cast<double>(row.bytes_read), static_cast<double>(row.bytes_written),
-               row.file->rank, readable(row.file->path)});
+               row.file->rank, row.file->path});
   }
   if (rows.empty() || most == 0) return "";
   return table.text(2) +
@@ -170,7 +170,7 @@ std::string directories_text(const IoProfile& profile, size_t most) {
                      {"", "directory"}});
   for (const DirectoryRow& row : std::span(rows).first(std::min(most, rows.size()))) {
     table.add({static_cast<double>(row.bytes_read), static_cast<double>(row.bytes_written),
-               row.seconds, row.files, readable(row.path)});
+               row.seconds, row.files, row.path});
   }
   return rows.empty() ? "" : table.text(2);
 }
@@ -188,7 +188,8 @@ std::string darshan_text(const DarshanLog& log, const ProfileViewLimits& limits)
     if (!part.empty()) text += '\n' + part;
   }
   text += '\n';
-  for (const std::string& remark : profile_remarks(profile)) text += fmt::format("  {}\n", remark);
+  for (const std::string& remark : profile_remarks(profile))
+    text += fmt::format("  {}\n", printable(remark));
   return text;
 }
 

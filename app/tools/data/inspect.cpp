@@ -18,6 +18,7 @@
 #include "app/experiment/experiment_options.h"
 #include "io/core/config/suggestion.h"
 #include "io/core/parallel.h"
+#include "io/core/text/text.h"
 #include "io/dataset/read_sample.h"
 #include "io/decoder/image_header.h"
 #include "io/decoder/jpeg_header.h"
@@ -206,7 +207,7 @@ std::string inspection_text(const DatasetReport& report, const std::string& deco
                                  report.classes.size(), train, test, report.bytes);
   if (!report.without_label.empty()) {
     text += fmt::format("  {} more have no label that can be used: {}\n",
-                        report.without_label.size(), some_of(report.without_label));
+                        report.without_label.size(), printable(some_of(report.without_label)));
   }
   text +=
       fmt::format("  looked at {}, by decoder.type={}\n",
@@ -235,13 +236,13 @@ std::string inspection_text(const DatasetReport& report, const std::string& deco
   add("pixels", report.pixels);
   text += table.text(2);
   for (const auto& [kind, count] : report.kinds) text += fmt::format("  {:>8} {}\n", count, kind);
-  for (const std::string& key : report.ignored) text += "  ignored: " + key + "\n";
+  for (const std::string& key : report.ignored) text += "  ignored: " + printable(key) + "\n";
   for (const ToleratedSample& sample : report.tolerated) {
-    text += fmt::format("  tolerated: {}: {}\n", sample.key, sample.message);
+    text += fmt::format("  tolerated: {}: {}\n", printable(sample.key), printable(sample.message));
   }
   for (const UnreadableSample& sample : report.unreadable) {
-    text += fmt::format("  unreadable: {}: {}: {}\n", sample.key, to_string(sample.reason),
-                        sample.message);
+    text += fmt::format("  unreadable: {}: {}: {}\n", printable(sample.key),
+                        to_string(sample.reason), printable(sample.message));
   }
   if (report.decodable && !report.unreadable.empty()) {
     text += fmt::format("  {} of these {} are samples with decoder.tolerance=as_libjpeg\n",

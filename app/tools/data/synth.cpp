@@ -103,7 +103,6 @@ SynthResult synth_database(const SynthOptions& options,
                            const std::function<void(int64_t, int64_t)>& progress) {
   const fs::path folder = fs::path(options.directory) / "train_lmdb";
   fs::create_directories(folder);
-  write_class_names(options);
   const int64_t size = options.size > 0 ? options.size : kSize;
   if (size > kMaxSize) {
     throw Error(ExitCode::config, fmt::format("dataset synth: --size {} is more than {}, the "
@@ -127,6 +126,7 @@ SynthResult synth_database(const SynthOptions& options,
   }
   file.finish();
   fs::rename(half, folder / "data.mdb");
+  write_class_names(options);
   return result;
 }
 

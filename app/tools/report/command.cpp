@@ -15,8 +15,8 @@ void add_compare(const Command& program) {
   command.argument("--b", arguments.b, "Directories of the runs of side B.");
   command.argument("--metric", arguments.metric, "The figure that the verdict is about.");
   command.argument("--threshold", arguments.threshold,
-                   "The exit code is 7 if B is worse by more than this with confidence, or if A "
-                   "and B cannot be compared.");
+                   "The exit code is 7 if B is worse by more than this share (5% or 0.05) with "
+                   "confidence, or if A and B cannot be compared.");
   command.flag("--json", arguments.json, "Print JSON.");
 }
 

@@ -79,7 +79,7 @@ struct CompareArguments {
   std::vector<std::string> b;
   // One of compare_metrics().
   std::string metric = "images_per_s";
-  std::string threshold;  // "5%" or "0.05"; empty: none
+  std::string threshold;  // a Share, "5%" or "0.05"; empty: none
   bool json = false;
 };
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "app/tools/report/compare.h"
+#include "io/core/config/config.h"
 #include "io/core/text/json.h"
 
 namespace stoker {
@@ -53,16 +53,11 @@ std::string differences_text(const char* title, const std::vector<Difference>& l
   return text;
 }
 
-// "5%" or "0.05".
-double share(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  const bool percent = at + 1 == end && *at == '%';
-  if (error != std::errc() || !(at == end || percent) || value < 0) {
-    throw Error(ExitCode::config, "--threshold: '" + text + "': expected a share such as 5%");
-  }
-  return percent ? value / 100 : value;
+double threshold_of(const std::string& text) {
+  Share share;
+  if (Scalar<Share>::parse(text, share)) return share.value;
+  throw Error(ExitCode::config,
+              fmt::format("--threshold: must be {}, got '{}'", Scalar<Share>::expected, text));
 }
 
 std::vector<RunFiles> read(const std::vector<std::string>& directories) {
@@ -124,7 +119,7 @@ ExitCode compare_runs(CompareArguments arguments) {
   }
   const CompareMetric& metric = compare_metric(arguments.metric);
   const bool limited = !arguments.threshold.empty();
-  const double threshold = limited ? share(arguments.threshold) : 0;
+  const double threshold = limited ? threshold_of(arguments.threshold) : 0;
   std::vector<std::string> all = arguments.a;
   all.insert(all.end(), arguments.b.begin(), arguments.b.end());
   const Comparison comparison =

@@ -1,7 +1,10 @@
 #include "app/tools/sweep/directory.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -17,10 +20,20 @@ namespace fs = std::filesystem;
 
 constexpr const char* kResults = "results.json";
 constexpr const char* kMark = "sweep.yaml";
+constexpr const char* kLock = ".lock";
+constexpr const char* kLogs = "logs";
+constexpr const char* kRuns = "runs";
+
+// A sweep that was killed early has made these and no more.
+bool is_made_first(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename();
+  return name == kLock || name == kLogs || name == kRuns;
+}
 
 void check_is_ours(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(path, error) || fs::is_empty(path, error) || fs::exists(path + "/" + kMark)) {
+  if (!fs::exists(path, error) || fs::exists(path + "/" + kMark)) return;
+  if (std::all_of(fs::directory_iterator(path, error), fs::directory_iterator(), is_made_first)) {
     return;
   }
   throw Error(ExitCode::environment, path +
@@ -34,19 +47,40 @@ SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& p
     : options_(options), path_(path) {
   check_is_ours(path_);
   make_directories(path_);
-  lock_ = open_file("lock", path_ + "/.lock", O_RDWR | O_CREAT);
-  if (lock_file(lock_, FileLock::exclusive) != 0) {
-    throw Error(ExitCode::environment,
-                path_ +
-                    ": another `stoker sweep` is at work there: wait for its end, or give this "
-                    "one another --directory");
+  lock();
+  if (restart) throw_away();
+  make_directories(this->path(kLogs));
+  make_directories(this->path(kRuns));
+}
+
+void SweepDirectory::lock() {
+  lock_ = open_file("lock", path(kLock), O_RDWR | O_CREAT);
+  const int taken = lock_file(lock_, FileLock::exclusive);
+  if (taken == 0) return;
+  if (has_no_locks(taken)) {
+    fmt::print(stderr,
+               "{} has no file locks: nothing keeps another `stoker sweep` out of this directory\n",
+               path_);
+    return;
   }
-  if (restart) {
-    for (const char* old : {kResults, "results.csv", "report.html", "base.yaml", "logs", "runs"})
-      fs::remove_all(path_ + "/" + old);
+  if (taken != EAGAIN) throw_errno("lock", path(kLock), taken);
+  throw Error(ExitCode::environment,
+              path_ +
+                  ": another `stoker sweep` is at work there: wait for its end, or give this "
+                  "one another --directory");
+}
+
+// Without the results, what else stays is in the way of nothing.
+void SweepDirectory::throw_away() const {
+  std::error_code error;
+  for (const char* known : {kResults, kUnderWay}) {
+    fs::remove_all(path(known), error);
+    if (error) throw IoError("remove " + path(known) + ": " + error.message(), error.value());
   }
-  make_directories(path_ + "/logs");
-  make_directories(path_ + "/runs");
+  for (const char* old : {"results.csv", "report.html", "base.yaml", kLogs, kRuns}) {
+    fs::remove_all(path(old), error);
+    if (error) fmt::print(stderr, "remove {}: {}: it stays\n", path(old), error.message());
+  }
 }
 
 void SweepDirectory::write_definition() const {

@@ -13,11 +13,17 @@ namespace stoker {
 //   results.json  everything so far; replaced as a whole after every run
 //   results.csv   likewise, a row per run
 //   logs/, runs/  a log per run; run directories
+//   running.json  the run that is under way, as kUnderWay says
 // One thread. Throws IoError, and Error(ExitCode::environment) where another process has it or
 // `path` is a directory of something else.
 class SweepDirectory {
  public:
-  // restart: removes what an older sweep left there.
+  // Which run is under way, and which run directories were there before. So a run that ended well
+  // in the moment in which the sweep was killed need not be done again.
+  static constexpr const char* kUnderWay = "running.json";
+
+  // restart: removes what an older sweep left there. What cannot be removed stays, which standard
+  // error says, but for the results: IoError. Where there are no file locks, it says that, too.
   SweepDirectory(const SweepOptions& options, const std::string& path, bool restart);
   SweepDirectory(const SweepDirectory&) = delete;
   SweepDirectory& operator=(const SweepDirectory&) = delete;
@@ -37,6 +43,9 @@ class SweepDirectory {
   std::string relative(const std::string& path) const;
 
  private:
+  void lock();
+  void throw_away() const;
+
   const SweepOptions& options_;
   std::string path_;
   FileDescriptor lock_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -73,6 +74,13 @@ json conditions_of(const json& output) {
   return conditions;
 }
 
+// What a preparation has begun and not finished: it would be taken for whole.
+void remove_half(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) throw IoError("remove " + path + ": " + error.message(), error.value());
+}
+
 }  // namespace
 
 ExitCode known_code(int exit_code) {
@@ -99,7 +107,7 @@ double seconds_left(const SweepPlan& plan, const SweepResults& results) {
 void SweepRunner::prepare() const {
   namespace fs = std::filesystem;
   const std::string unfinished = directory_.path("preparing");
-  if (const auto half = read_if_there(unfinished)) fs::remove_all(*half);
+  if (const auto half = read_if_there(unfinished)) remove_half(*half);
   for (const SweepPreparation& step : options_.prepare) {
     const std::string& made = step.creates.value;
     if (fs::exists(made)) continue;
@@ -109,8 +117,9 @@ void SweepRunner::prepare() const {
     const std::string log = directory_.path("logs/prepare.log");
     directory_.write_file("preparing", made);
     const ChildResult result = run_child(words, log, [this] { return stop_.requested(); });
-    if (result.exit_code != 0) fs::remove_all(made);
-    fs::remove(unfinished);
+    if (result.exit_code != 0) remove_half(made);
+    std::error_code ignored;  // it would be made anew
+    fs::remove(unfinished, ignored);
     if (stop_.requested()) return;
     if (result.exit_code == 0 && fs::exists(made)) continue;
     throw Error(result.exit_code == 0 ? ExitCode::config : known_code(result.exit_code),
@@ -142,31 +151,86 @@ std::string SweepRunner::log_name(const SweepRun& run) const {
 SweepRow SweepRunner::run_cell(const SweepRun& run, const std::string& log,
                                bool& interrupted) const {
   const SweepCell& cell = plan_.cells[run.cell];
-  std::filesystem::remove(log);
+  std::error_code ignored;
+  std::filesystem::remove(log, ignored);
   const TimePoint begun = Clock::now();
   const ChildResult child = run_child(arguments(cell), log, [this] { return stop_.requested(); });
   SweepRow row{cell.at, run.repeat, cell.hash, child.exit_code, "", "", 0, {}, {}};
   row.seconds = seconds(Clock::now() - begun);
   interrupted = stop_.requested() && child.exit_code != 0;
   const json output = try_parse_json(child.output).value_or(nullptr);
-  if (output.is_array()) row.figures = flatten({{"results", output}}, options_.figures);
-  if (output.is_object()) {
-    row.figures = flatten(output, options_.figures);
-    row.directory = directory_.relative(output.value("run_directory", ""));
-    row.conditions = conditions_of(output);
-  }
+  take_output(output, row);
   if (child.exit_code != 0) row.error = last_line(log);
   if (child.exit_code == 0 && !output.is_structured()) row.error = "it printed no JSON";
   return row;
 }
 
+void SweepRunner::take_output(const json& output, SweepRow& row) const {
+  if (output.is_array()) row.figures = flatten({{"results", output}}, options_.figures);
+  if (!output.is_object()) return;
+  row.figures = flatten(output, options_.figures);
+  row.directory = directory_.relative(output.value("run_directory", ""));
+  row.conditions = conditions_of(output);
+}
+
+std::set<std::string> SweepRunner::run_directories() const {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path("runs"), error)) {
+    const bool latest = entry.is_symlink(error);
+    if (!latest) names.insert(entry.path().filename().string());
+  }
+  return names;
+}
+
+void SweepRunner::begin(const SweepRun& run) const {
+  const SweepCell& cell = plan_.cells[run.cell];
+  const json text = {{"cell", cell.at},
+                     {"repeat", run.repeat},
+                     {"hash", cell.hash},
+                     {"earlier", run_directories()}};
+  directory_.write_file(SweepDirectory::kUnderWay, json_text(text, 1) + "\n");
+}
+
+void SweepRunner::take_over(SweepResults& results) const {
+  const auto text = read_if_there(directory_.path(SweepDirectory::kUnderWay));
+  const json begun = text ? try_parse_json(*text).value_or(nullptr) : json();
+  if (!begun.is_object()) return;
+  for (size_t i = 0; i < plan_.runs.size(); ++i) {
+    const SweepRun& run = plan_.runs[i];
+    const SweepCell& cell = plan_.cells[run.cell];
+    const bool same = begun.value("cell", json()) == json(cell.at) &&
+                      begun.value("repeat", json()) == json(run.repeat) &&
+                      begun.value("hash", json()) == json(cell.hash);
+    if (!same || results.find(cell.at, run.repeat) != nullptr) continue;
+    for (const std::string& name : run_directories()) {
+      const json earlier = begun.value("earlier", json::array());
+      if (std::ranges::find(earlier, json(name)) != earlier.end()) continue;
+      const auto summary = read_if_there(directory_.path("runs/" + name + "/summary.json"));
+      const json output = summary ? try_parse_json(*summary).value_or(nullptr) : json();
+      const bool whole = output.is_object() && output.value("status", json()) == "completed" &&
+                         output.value("exit_code", json()) == 0;
+      if (!whole) continue;
+      SweepRow row{cell.at, run.repeat, cell.hash, 0, "", "", 0, {}, {}};
+      take_output(output, row);
+      row.seconds = output.value("elapsed_s", 0.0);
+      results.put(row);
+      directory_.write(plan_, results);
+      report(i + 1, row, results);
+      return;
+    }
+  }
+}
+
 bool SweepRunner::run(SweepResults& results, Scratch& scratch) const {
   std::erase_if(results.rows, [](const SweepRow& row) { return !row.ok(); });
+  take_over(results);
   for (size_t i = 0; i < plan_.runs.size(); ++i) {
     const SweepRun& run = plan_.runs[i];
     if (results.find(plan_.cells[run.cell].at, run.repeat) != nullptr) continue;
     if (stop_.requested()) return false;
     scratch.clear();
+    begin(run);
     bool interrupted = false;
     SweepRow row = run_cell(run, directory_.path(log_name(run)), interrupted);
     if (interrupted) return false;
@@ -174,6 +238,8 @@ bool SweepRunner::run(SweepResults& results, Scratch& scratch) const {
     directory_.write(plan_, results);
     report(i + 1, row, results);
   }
+  std::error_code ignored;  // the results have all of it
+  std::filesystem::remove(directory_.path(SweepDirectory::kUnderWay), ignored);
   return true;
 }
 

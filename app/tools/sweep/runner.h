@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 
 #include "app/run/stop_signal.h"
@@ -21,12 +23,19 @@ class SweepRunner {
 
   // Makes what SweepOptions::prepare names and is absent. Error with the command's exit code.
   void prepare() const;
-  // Everything that has not been run well yet. False: a signal ended it; the run that it met does
-  // not count.
+  // Everything that has not been run well yet. A run that ended well as an earlier sweep was killed
+  // is taken as it is. False: a signal ended it; the run that it met does not count.
   bool run(SweepResults& results, Scratch& scratch) const;
 
  private:
   SweepRow run_cell(const SweepRun& run, const std::string& log, bool& interrupted) const;
+  // Writes and reads SweepDirectory::kUnderWay.
+  void begin(const SweepRun& run) const;
+  void take_over(SweepResults& results) const;
+  // Names in the folder of the run directories.
+  std::set<std::string> run_directories() const;
+  // Takes what the program printed, or what lies in its run directory.
+  void take_output(const nlohmann::json& output, SweepRow& row) const;
   std::vector<std::string> arguments(const SweepCell& cell) const;
   std::string log_name(const SweepRun& run) const;
   void report(size_t number, const SweepRow& row, const SweepResults& results) const;

@@ -109,18 +109,6 @@ Node Field<SweepBase>::dump(const SweepBase& value) {
   return Node::text(fs::absolute(value.path).lexically_normal().string());
 }
 
-bool Scalar<Share>::parse(const std::string& text, Share& out) {
-  const bool percent = text.ends_with('%');
-  if (!parse_number(std::string_view(text).substr(0, text.size() - percent), out.value))
-    return false;
-  if (percent) out.value /= 100;
-  return out.value >= 0;
-}
-
-std::string Scalar<Share>::format(const Share& value) {
-  return fmt::format("{}%", 100 * value.value);
-}
-
 void Field<PublishedPoint>::read(const Section& at, PublishedPoint& out, Limits limits) {
   const std::vector<Node>& items = at.node().items;
   if (items.size() != 2 || items[0].kind != Node::Kind::scalar) at.fail("must be [x, y]");

@@ -23,17 +23,6 @@ struct Field<SweepBase> {
   static std::string type() { return "path of an experiment, or the experiment"; }
 };
 
-// 15% or 0.15, in YAML; here the number, 0.15. Not below 0. A value.
-struct Share {
-  double value = 0;
-};
-template <>
-struct Scalar<Share> {
-  static bool parse(const std::string& text, Share& out);
-  static std::string format(const Share& value);
-  static constexpr const char* expected = "a share such as 15% or 0.15";
-};
-
 // Something that the runs need and a command of this program makes. A value. Where the command is
 // interrupted or fails, what it had made is removed again.
 struct SweepPreparation {

@@ -27,9 +27,13 @@ void take_session_signal() {
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
-IoWindow::IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t step, Hub& hub,
-                   Notify log)
-    : options_(options), run_dir_(std::move(run_dir)), hub_(hub), log_(std::move(log)) {
+IoWindow::IoWindow(const IoProfileOptions& options, std::string run_dir,
+                   std::vector<std::string> folders, int64_t step, Hub& hub, Notify log)
+    : options_(options),
+      run_dir_(std::move(run_dir)),
+      folders_(std::move(folders)),
+      hub_(hub),
+      log_(std::move(log)) {
   at_step(step);
 }
 
@@ -58,7 +62,7 @@ void IoWindow::at_step(int64_t step) {
 
 void IoWindow::begin(int64_t step) {
   if (!sessions_) {
-    sessions_ = new_io_sessions({options_.recorder, run_dir_, hub_});
+    sessions_ = new_io_sessions({options_.recorder, run_dir_, hub_, folders_});
     log_("I/O profiler: attached");
   }
   sessions_->begin();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/experiment/experiment_options.h"
 #include "io/core/notify.h"
@@ -24,9 +25,9 @@ void take_session_signal();
 class IoWindow {
  public:
   // Begins the first session where there are any, so that it sees the loader's first reads. `step`:
-  // finished ones. Error as IoSessions', for configured sessions.
-  IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t step, Hub& hub,
-           Notify log);
+  // finished ones. folders: as IoSessions::Inputs'. Error as IoSessions', for configured sessions.
+  IoWindow(const IoProfileOptions& options, std::string run_dir, std::vector<std::string> folders,
+           int64_t step, Hub& hub, Notify log);
   IoWindow(const IoWindow&) = delete;
   IoWindow& operator=(const IoWindow&) = delete;
 
@@ -47,6 +48,7 @@ class IoWindow {
 
   const IoProfileOptions options_;
   const std::string run_dir_;
+  const std::vector<std::string> folders_;
   Hub& hub_;
   const Notify log_;
   std::unique_ptr<IoSessions> sessions_;  // null: there was none yet

@@ -74,7 +74,8 @@ void Restorer::adopt(SetStore& store) {
   const auto present = [&](const std::string& name) {
     return group_.size() > 1 && rank_of(name) < group_.size();
   };
-  FileSets to(store.tier(), *tree, store.directory(), options_.durability, false);
+  FileSets to(store.tier(), *tree, store.directory(), options_.durability, false,
+              [this](const std::string& line) { log_.warn(line); });
   for (const std::string& name : tree->list(tiers_.directory())) {
     if (rank_of(name) >= 0 && !present(name)) to.adopt(tiers_.directory() + "/" + name);
   }
@@ -135,6 +136,14 @@ Restored Restorer::load() {
     loaded = load_path(options_.resume.value);
   }
   if (options_.resume.value == "none") refuse_to_begin_on(there);
+  if (options_.resume.value == "latest" && !loaded) {
+    std::vector<std::string> looked;
+    for (const auto& store : tiers_.stores()) looked.push_back(store->full_directory());
+    log_.info(
+        fmt::format("checkpoint.resume: latest found no checkpoint in {}: the run begins "
+                    "at step 0",
+                    fmt::join(looked, " or ")));
+  }
   if (loaded) continue_from(loaded->step(), restored);
   return restored;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "io/core/error.h"
+
 namespace stoker {
 
 std::vector<int64_t> sets_to_remove(const std::map<int64_t, std::optional<double>>& sets,
@@ -73,7 +75,7 @@ bool Retention::apply(SetStore& store) {
   bool removed = false;
   for (const int64_t step : sets_to_remove(sets, safe, options_)) {
     if (!on_last(step)) continue;  // not drained yet
-    store.remove(step);
+    if (!remove(store, step)) continue;
     removed = true;
     if (&store != &tiers_.last() || tiers_.first().has(step)) continue;
     const std::lock_guard lock(mutex_);  // gone from everywhere
@@ -83,6 +85,21 @@ bool Retention::apply(SetStore& store) {
   return removed;
 }
 
+bool Retention::remove(SetStore& store, int64_t step) {
+  try {
+    store.remove(step);
+    return true;
+  } catch (const IoError& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!stays_.insert({&store, step}).second) return false;
+    }
+    log_.warn(fmt::format("the checkpoint of step {} on tier '{}' cannot be removed: {}", step,
+                          store.tier(), error.what()));
+    return false;
+  }
+}
+
 bool Retention::make_room() {
   bool made = false;
   if (!tiers_.drains()) return made;
@@ -90,7 +107,7 @@ bool Retention::make_room() {
   try {
     for (const int64_t step : first.steps()) {
       if (!on_last(step)) continue;
-      first.remove(step);
+      if (!remove(first, step)) continue;
       log_.info(fmt::format("tier '{}' is full: removed its copy of step {}, which is on '{}'",
                             first.tier(), step, tiers_.last().tier()));
       made = true;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "io/checkpoint/checkpoint_options.h"
@@ -41,13 +42,17 @@ class Retention {
   // The newest step that has reached the last tier.
   std::optional<int64_t> durable_step() const;
 
-  // Removes what need not stay on this tier. True: something was removed. IoError.
+  // Removes what need not stay on this tier. True: something was removed. A set that cannot be
+  // removed is warned of once, tried again the next time, and keeps no other one. IoError where the
+  // tier does not say what is there.
   bool apply(SetStore& store);
   // The fast tier is full: removes sets from it that are on the slow one as well. True: something
   // was removed.
   bool make_room();
 
  private:
+  bool remove(SetStore& store, int64_t step);
+
   const CheckpointOptions& options_;
   const SaveTiers& tiers_;
   DeferredLog& log_;
@@ -56,6 +61,7 @@ class Retention {
   std::map<int64_t, std::optional<double>> scores_;
   std::set<int64_t> on_last_;  // remembered, as the last tier may hang when it is asked
   std::optional<int64_t> durable_step_;
+  std::set<std::pair<const SetStore*, int64_t>> stays_;  // what could not be removed
 };
 
 }  // namespace stoker

@@ -18,9 +18,10 @@ enum class WriteTo { fast, slow };
 // written to it, so that a run may go on with the other checkpointer. Any thread.
 class SaveTiers {
  public:
-  // Touches no tier. What `inputs` refers to must outlive it. Error(ExitCode::config) where the
-  // fast tier of many ranks keeps no files.
-  SaveTiers(const CheckpointOptions& options, const Checkpointer::Inputs& inputs, WriteTo write_to);
+  // Touches no tier. What `inputs` refers to must outlive it. warn: is called from any thread.
+  // Error(ExitCode::config) where the fast tier of many ranks keeps no files.
+  SaveTiers(const CheckpointOptions& options, const Checkpointer::Inputs& inputs, WriteTo write_to,
+            const Notify& warn);
 
   // The one that a save waits for, and the one where sets stay; one and the same without a drain.
   SetStore& first() const { return drains() ? *stores_.front() : *stores_.back(); }

@@ -35,8 +35,8 @@ TieredSaves::TieredSaves(const CheckpointOptions& options, const Inputs& inputs,
     : options_(options),
       meter_(inputs.meter),
       group_(inputs.group),
-      tiers_(options_, inputs, write_to),
       log_(inputs.info, inputs.warn),
+      tiers_(options_, inputs, write_to, [this](const std::string& line) { log_.warn(line); }),
       retention_(options_, tiers_, log_),
       schedule_(options_, inputs.stop_requested, group_),
       restorer_(
@@ -227,12 +227,7 @@ void TieredSaves::saved(const SaveResult& result) {
                         options_.durability == Durability::fsync || first.files().tree() == nullptr
                             ? ""
                             : " (not synced)"));
-  try {
-    retention_.apply(first);
-    first.point_latest();
-  } catch (const std::exception& error) {
-    log_.warn(std::string("after the checkpoint: ") + error.what());
-  }
+  tidy(first, true);
   if (drain_) drain_->add(result.step);
 }
 
@@ -248,13 +243,26 @@ void TieredSaves::drained(int64_t step, TimePoint begin, const std::string& rema
   measured(CheckpointPart::drain, begin, step);
   log_.info(fmt::format("checkpoint of step {}: drained to tier '{}' in {:.3f} s{}", step,
                         tiers_.last().tier(), took, remark));
+  tidy(tiers_.first(), false);
+  tidy(tiers_.last(), true);
+}
+
+void TieredSaves::tidy(SetStore& store, bool moved) {
+  std::string why;
   try {
-    if (retention_.apply(tiers_.first())) tiers_.first().point_latest();
-    retention_.apply(tiers_.last());
-    tiers_.last().point_latest();
+    if (retention_.apply(store) || moved) store.point_latest();
   } catch (const std::exception& error) {
-    log_.warn(std::string("after the drain: ") + error.what());
+    why = error.what();
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (why.empty()) {
+      untidy_.erase(&store);
+      return;
+    }
+    if (!untidy_.insert(&store).second) return;  // said already
+  }
+  log_.warn(fmt::format("tier '{}', after a checkpoint: {}", store.tier(), why));
 }
 
 void TieredSaves::drain_failed(int64_t step, const std::string& error, bool again) {

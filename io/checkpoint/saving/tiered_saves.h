@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "io/checkpoint/checkpoint_options.h"
@@ -49,12 +50,15 @@ class TieredSaves : public Checkpointer {
   void drained(int64_t step, TimePoint begin, const std::string& remark);
   void drain_failed(int64_t step, const std::string& error, bool again);
   void measured(CheckpointPart part, TimePoint begin, int64_t step);
+  // Removes what need not stay on a tier, and points `latest` at its newest set where something was
+  // removed, or `moved`. A failure costs space, or a hint for people, and nothing else.
+  void tidy(SetStore& store, bool moved);
 
   const CheckpointOptions options_;
   CheckpointMeter* const meter_;  // may be null
   RankGroup& group_;
-  const SaveTiers tiers_;
   DeferredLog log_;
+  const SaveTiers tiers_;
   Retention retention_;
   SaveSchedule schedule_;
   uint64_t own_bytes_ = 0;  // of a set, what this process writes
@@ -64,6 +68,7 @@ class TieredSaves : public Checkpointer {
   bool write_failed_ = false;  // the last attempt
   bool drain_failed_ = false;
   int64_t lost_step_ = -1;  // of the newest save that failed
+  std::set<const SetStore*> untidy_;
 
   Restorer restorer_;
   std::unique_ptr<Drain> drain_;  // last: their threads use the rest

@@ -13,13 +13,17 @@ EnumNames<Durability> enum_names(Durability) {
 }
 
 FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_t step,
-                             Durability durability)
+                             Durability durability, std::string temporary,
+                             std::function<void()> not_direct)
     : SetWriter(false),
       tree_(tree),
       directory_(std::move(directory)),
       step_(step),
       sync_(durability == Durability::fsync),
-      joined_(false) {
+      joined_(!temporary.empty()),
+      not_direct_(std::move(not_direct)),
+      temporary_(std::move(temporary)) {
+  if (joined_) return;
   temporary_ = garbage_name(directory_, set_name(step));
   try {
     tree_.make_directories(temporary_, sync_);
@@ -28,16 +32,6 @@ FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_
     throw;
   }
 }
-
-FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_t step,
-                             Durability durability, std::string temporary)
-    : SetWriter(false),
-      tree_(tree),
-      directory_(std::move(directory)),
-      step_(step),
-      sync_(durability == Durability::fsync),
-      joined_(true),
-      temporary_(std::move(temporary)) {}
 
 FileSetWriter::~FileSetWriter() {
   files_.clear();
@@ -53,7 +47,7 @@ void FileSetWriter::remove_temporary() {
 }
 
 size_t FileSetWriter::add_file(const std::string& name, uint64_t bytes, FileAccess access) {
-  files_.push_back({tree_.create(temporary_ + "/" + name, access), bytes});
+  files_.push_back({tree_.create(temporary_ + "/" + name, access), bytes, access});
   files_.back().file.reserve(bytes);
   return files_.size() - 1;
 }
@@ -73,6 +67,7 @@ void FileSetWriter::finish() {
   for (const File& file : files_) {
     if (file.file.size() != file.bytes) file.file.truncate(file.bytes);
     if (sync_) file.file.sync();
+    if (file.access == FileAccess::direct && !file.file.direct()) not_direct_();
   }
   files_.clear();
   if (joined_ && sync_) tree_.sync_directory(temporary_);

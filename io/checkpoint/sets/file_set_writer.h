@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,11 @@ namespace stoker {
 // The SetWriter of FileSets, which says how it goes about it. Any order within a file.
 class FileSetWriter final : public SetWriter {
  public:
-  // `tree` must outlive it. `directory` is one below its root and need not exist.
-  FileSetWriter(const FileTree& tree, std::string directory, int64_t step, Durability durability);
-  // Joins the set of another process's writer, which is in `temporary`.
+  // `tree` must outlive it. `directory` is one below its root and need not exist. temporary: where
+  // the set of another process's writer is, which this one joins; empty: it makes its own.
+  // not_direct: called for each file that was to be written past the page cache, and was not.
   FileSetWriter(const FileTree& tree, std::string directory, int64_t step, Durability durability,
-                std::string temporary);
+                std::string temporary, std::function<void()> not_direct);
   ~FileSetWriter() override;
 
   size_t add_file(const std::string& name, uint64_t bytes, FileAccess access) override;
@@ -29,6 +30,7 @@ class FileSetWriter final : public SetWriter {
   struct File {
     TreeFile file;
     uint64_t bytes;
+    FileAccess access;  // that was asked for
   };
   void publish();
   void remove_temporary();
@@ -38,6 +40,7 @@ class FileSetWriter final : public SetWriter {
   const int64_t step_;
   const bool sync_;
   const bool joined_;
+  const std::function<void()> not_direct_;
   std::string temporary_;
   std::vector<File> files_;
 };

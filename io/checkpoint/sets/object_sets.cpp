@@ -66,12 +66,13 @@ Bytes bytes_of(const std::string& text) {
 }  // namespace
 
 ObjectSets::ObjectSets(std::string tier, Storage& objects, std::string directory, std::string run,
-                       bool guest)
+                       bool guest, Notify warn)
     : tier_(std::move(tier)),
       objects_(objects),
       directory_(std::move(directory)),
       run_(std::move(run)),
-      guest_(guest) {}
+      guest_(guest),
+      warn_(std::move(warn)) {}
 
 std::vector<std::string> ObjectSets::claims() const {
   std::vector<std::string> keys;
@@ -95,8 +96,9 @@ void ObjectSets::claim() {
   const nlohmann::json claim = {{"run", run_}, {"process", this_process()}};
   write_object(objects_, key, bytes_of(json_text(claim)));
   claim_ = key;
-  remove_unfinished();
-  for (const std::string& old : before) objects_.remove(old);
+  std::vector<std::string> left = unfinished();
+  left.insert(left.end(), before.begin(), before.end());
+  discard(left);
 }
 
 void ObjectSets::refuse_others(const std::string& key) const {
@@ -145,7 +147,8 @@ void ObjectSets::check_owner() const {
 
 // What others have begun who claimed the directory later is not in the list, or they are seen
 // after it.
-void ObjectSets::remove_unfinished() {
+std::vector<std::string> ObjectSets::unfinished() const {
+  std::vector<std::string> keys;
   const std::vector<ObjectInfo> objects = objects_.list(directory_ + "/step-");
   check_owner();
   for (const SetEntry& set : sets_among(objects, directory_)) {
@@ -153,9 +156,27 @@ void ObjectSets::remove_unfinished() {
     const std::string prefix = directory_ + "/" + set.name + "/";
     for (const ObjectInfo& object : objects) {
       const bool named = object.key.starts_with(prefix) && object.key.size() > prefix.size();
-      if (named) objects_.remove(object.key);
+      if (named) keys.push_back(object.key);
     }
   }
+  return keys;
+}
+
+// Removes what killed processes left.
+void ObjectSets::discard(const std::vector<std::string>& keys) {
+  std::string stays;  // why the first of those that do
+  for (const std::string& key : keys) {
+    try {
+      objects_.remove(key);
+    } catch (const IoError& error) {
+      if (stays.empty()) stays = error.what();
+    }
+  }
+  if (stays.empty() || !warn_) return;
+  warn_(
+      fmt::format("tier '{}': what is left of a checkpoint cannot be removed: {}; it stays, and "
+                  "the next start tries again",
+                  tier_, stays));
 }
 
 std::unique_ptr<SetWriter> ObjectSets::begin(int64_t step, const std::string& place) {

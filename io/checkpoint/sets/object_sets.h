@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/checkpoint/saving/set_writer.h"
+#include "io/core/notify.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -24,11 +25,12 @@ namespace stoker {
 class ObjectSets final : public SetDirectory {
  public:
   // `objects` must outlive it. `run` is the run's name; `tier` is for messages. guest: claim() does
-  // nothing, for the first process of the group has it.
-  ObjectSets(std::string tier, Storage& objects, std::string directory, std::string run,
-             bool guest);
+  // nothing, for the first process of the group has it. warn may be empty.
+  ObjectSets(std::string tier, Storage& objects, std::string directory, std::string run, bool guest,
+             Notify warn);
 
-  // Error(ExitCode::config) where the directory is another run's.
+  // Error(ExitCode::config) where the directory is another run's. What cannot be removed, as where
+  // only creating is allowed, stays, and is warned of once.
   void claim() override;
   std::unique_ptr<SetWriter> begin(int64_t step, const std::string& place) override;
   void remove(int64_t step) override;
@@ -41,13 +43,15 @@ class ObjectSets final : public SetDirectory {
   std::string owner_of(const std::string& key, std::string& run) const;
   // NoRetry where another process has claimed the directory.
   void check_owner() const;
-  void remove_unfinished();
+  std::vector<std::string> unfinished() const;  // keys
+  void discard(const std::vector<std::string>& keys);
 
   const std::string tier_;
   Storage& objects_;
   const std::string directory_;
   const std::string run_;
   const bool guest_;
+  const Notify warn_;
   std::string claim_;    // its key
   FileDescriptor life_;  // what others on this machine see while the process lives
 };

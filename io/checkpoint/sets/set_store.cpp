@@ -13,20 +13,22 @@
 namespace stoker {
 
 SetStore::SetStore(std::string tier, const FileTree& tree, std::string directory,
-                   Durability durability, StoreUse use)
+                   const StoreOptions& options)
     : tier_(std::move(tier)),
       files_(tree),
       directory_(std::move(directory)),
-      use_(use),
-      sets_(std::make_unique<FileSets>(tier_, tree, directory_, durability, guest())) {}
+      use_(options.use),
+      sets_(std::make_unique<FileSets>(tier_, tree, directory_, options.durability, guest(),
+                                       options.warn)) {}
 
-SetStore::SetStore(std::string tier, Storage& objects, std::string directory, std::string run,
-                   StoreUse use)
+SetStore::SetStore(std::string tier, Storage& objects, std::string directory,
+                   const StoreOptions& options)
     : tier_(std::move(tier)),
       files_(objects, tier_),
       directory_(std::move(directory)),
-      use_(use),
-      sets_(std::make_unique<ObjectSets>(tier_, objects, directory_, std::move(run), guest())) {}
+      use_(options.use),
+      sets_(std::make_unique<ObjectSets>(tier_, objects, directory_, options.run, guest(),
+                                         options.warn)) {}
 
 void SetStore::open_for_writing() {
   if (open_) return;
@@ -96,12 +98,11 @@ void SetStore::point_latest() {
 }
 
 std::unique_ptr<SetStore> sets_on(const std::string& tier, Storage& storage,
-                                  const std::string& directory, const std::string& run,
-                                  Durability durability, StoreUse use) {
+                                  const std::string& directory, const StoreOptions& options) {
   if (const FileTree* tree = files_of(storage)) {
-    return std::make_unique<SetStore>(tier, *tree, directory, durability, use);
+    return std::make_unique<SetStore>(tier, *tree, directory, options);
   }
-  return std::make_unique<SetStore>(tier, storage, directory, run, use);
+  return std::make_unique<SetStore>(tier, storage, directory, options);
 }
 
 }  // namespace stoker

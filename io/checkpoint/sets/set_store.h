@@ -9,12 +9,21 @@
 #include "io/checkpoint/restoring/read_set.h"
 #include "io/checkpoint/saving/set_writer.h"
 #include "io/checkpoint/sets/set_files.h"
+#include "io/core/notify.h"
 
 namespace stoker {
 
 // Who writes the directory of a store: this process alone; all of a group, of which this is the
 // first, and leaves nothing to the others but the files of sets that it began; or one of those.
 enum class StoreUse { own, first, guest };
+
+// How a store is written. Whoever only reads needs none of it. A value.
+struct StoreOptions {
+  std::string run = {};  // the name of the run that writes, where sets are objects
+  Durability durability = Durability::fsync;  // of files
+  StoreUse use = StoreUse::own;
+  Notify warn = {};  // told what a tier lacks or keeps from being removed; any thread; may be empty
+};
 
 // The checkpoints of one run on one tier: a directory with a set per step, of files (FileSets) or
 // of objects (ObjectSets). Any thread, as long as no two work on the same step. Everything throws
@@ -25,15 +34,14 @@ class SetStore {
  public:
   // Touches nothing yet. The tier must outlive it.
   SetStore(std::string tier, const FileTree& tree, std::string directory,
-           Durability durability = Durability::fsync, StoreUse use = StoreUse::own);
-  // On a tier without files. `run` is the name of the run that writes; whoever only reads needs
-  // none.
-  SetStore(std::string tier, Storage& objects, std::string directory, std::string run = "",
-           StoreUse use = StoreUse::own);
+           const StoreOptions& options = {});
+  // On a tier without files.
+  SetStore(std::string tier, Storage& objects, std::string directory,
+           const StoreOptions& options = {});
 
-  // Makes the directory this process's own and removes what killed processes left behind.
-  // Error(ExitCode::environment): another process writes there. Does nothing the second time. A
-  // guest takes nothing.
+  // Makes the directory this process's own and removes what killed processes left behind; what
+  // cannot be removed stays, and is warned of. Error(ExitCode::environment): another process writes
+  // there. Does nothing the second time. A guest takes nothing.
   void open_for_writing();
   bool is_open() const { return open_; }
   // remove(), set_aside() and point_latest() are the first one's to do: nothing happens here.
@@ -83,8 +91,6 @@ class SetStore {
 
 // The store of a tier: sets are its files where it keeps files, else its objects.
 std::unique_ptr<SetStore> sets_on(const std::string& tier, Storage& storage,
-                                  const std::string& directory, const std::string& run = "",
-                                  Durability durability = Durability::fsync,
-                                  StoreUse use = StoreUse::own);
+                                  const std::string& directory, const StoreOptions& options = {});
 
 }  // namespace stoker

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -73,14 +74,6 @@ std::string home_of(const std::string& user) {
     ::getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found);
   }
   return found == nullptr ? "" : found->pw_dir;
-}
-
-// "~/data" and "~user/data" as a shell reads them: an unknown user's stays as it is.
-std::string with_home(const std::string& path) {
-  if (!path.starts_with('~')) return path;
-  const size_t end = std::min(path.find('/'), path.size());
-  const std::string home = home_of(path.substr(1, end - 1));
-  return home.empty() ? path : home + path.substr(end);
 }
 
 }  // namespace
@@ -164,6 +157,21 @@ std::string Scalar<Duration>::format(const Duration& value) {
   return format_units(kTimes, static_cast<uint64_t>(value.ms));
 }
 
+bool Scalar<Share>::parse(const std::string& text, Share& out) {
+  const bool percent = text.ends_with('%');
+  double value = 0;
+  if (!parse_number(std::string_view(text).substr(0, text.size() - percent), value)) return false;
+  if (percent) value /= 100;
+  const double most = percent ? std::numeric_limits<double>::max() : 1;
+  if (!(value >= 0 && value <= most)) return false;
+  out.value = value;
+  return true;
+}
+
+std::string Scalar<Share>::format(const Share& value) {
+  return fmt::format("{}%", 100 * value.value);
+}
+
 bool Scalar<Path>::parse(const std::string& text, Path& out) {
   std::string result;
   size_t at = 0;
@@ -184,6 +192,13 @@ bool Scalar<Path>::parse(const std::string& text, Path& out) {
   }
   out.value = with_home(result);
   return !result.empty();
+}
+
+std::string with_home(const std::string& path) {
+  if (!path.starts_with('~')) return path;
+  const size_t end = std::min(path.find('/'), path.size());
+  const std::string home = home_of(path.substr(1, end - 1));
+  return home.empty() ? path : home + path.substr(end);
 }
 
 FieldReader::FieldReader(const Section& section) : section_(section) {
@@ -296,12 +311,17 @@ void read(const Section& at, TierName& out, Limits) {
 Node dump(bool value) { return Node::text(value ? "true" : "false"); }
 Node dump(int64_t value) { return Node::text(std::to_string(value)); }
 Node dump(uint64_t value) { return Node::text(std::to_string(value)); }
-Node dump(double value) { return Node::text(fmt::format("{}", value)); }
+// YAML 1.1, and so PyYAML, takes 3e-05 for a text: its numbers with an exponent have a point.
+Node dump(double value) {
+  std::string text = fmt::format("{}", value);
+  const size_t exponent = text.find('e');
+  const bool whole = exponent != text.npos && text.find('.') == text.npos;
+  if (whole) text.insert(exponent, ".0");
+  return Node::text(text);
+}
 Node dump(const std::string& value) {
   Node node = Node::text(value);
-  // Text that YAML would read as something else keeps its quotes.
-  node.quoted = value.empty() || value == "null" || value == "~" || value == "true" ||
-                value == "false" || value.find_first_not_of("0123456789.+-eE") == std::string::npos;
+  node.quoted = !is_plain_text(value);
   return node;
 }
 Node dump(const TierName& value) { return dump(value.name); }

@@ -122,6 +122,7 @@ class Section {
 //   static std::string format(const T&);                // parse(format(x)) gives x
 //   static constexpr const char* expected = "a size such as 64KiB";   // "must be <expected>"
 //   static constexpr const char* word = "auto";   // optional: what else may stand there
+//   static constexpr bool any_text = true;   // optional: also what looks like a number, or "no"
 template <class T>
 struct Scalar {
   static constexpr bool none = true;
@@ -153,14 +154,30 @@ struct Scalar<Duration> {
   static constexpr const char* expected = "a time such as 500ms, 60s or 2min";
 };
 
+// A share: 15%, or 0.15; here the number, 0.15. Not below 0. Above 1 only with the sign, for
+// whoever writes 5 means 5 %, and would get 500. A value.
+struct Share {
+  double value = 0;
+};
+template <>
+struct Scalar<Share> {
+  static bool parse(const std::string& text, Share& out);
+  static std::string format(const Share& value);
+  static constexpr const char* expected = "a share such as 15% or 0.15 (above 1 with the sign %)";
+};
+
 // Whether all of the text is a decimal number (uint16_t, int64_t, uint64_t, double): not one of a
 // leading zero, which YAML 1.1 reads as octal.
 template <class T>
 bool parse_number(std::string_view text, T& out);
 
+// "~/data" and "~user/data" as a shell reads them; what belongs to no known user stays as it is.
+// Any thread.
+std::string with_home(const std::string& path);
+
 // A path of the file system: bytes, which a configuration writes as to_text() does. ${NAME} and
 // ${NAME:-default} are replaced from the environment when it is read: the only place where the
-// environment reaches a configuration. "~/" and "~user/" at its begin are replaced as a shell does.
+// environment reaches a configuration. "~/" and "~user/" at its begin are replaced (with_home()).
 struct Path {
   std::string value;
 };
@@ -168,6 +185,7 @@ template <>
 struct Scalar<Path> {
   static bool parse(const std::string& text, Path& out);
   static std::string format(const Path& value) { return to_text(value.value); }
+  static constexpr bool any_text = true;
   static constexpr const char* expected = "a path (is the ${VARIABLE} in it set?)";
 };
 

@@ -62,7 +62,13 @@ struct Field<T> {
       config_detail::fail_expected(at, expected, {});
     }
   }
-  static Node dump(const T& value) { return Node::text(Scalar<T>::format(value)); }
+  static Node dump(const T& value) {
+    if constexpr (requires { Scalar<T>::any_text; }) {
+      return config_detail::dump(Scalar<T>::format(value));
+    } else {
+      return Node::text(Scalar<T>::format(value));
+    }
+  }
   static std::string type() { return Scalar<T>::expected; }
 };
 

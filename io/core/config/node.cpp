@@ -7,7 +7,11 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
@@ -136,6 +140,9 @@ bool has_control(const std::string& text) {
   return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
 }
 
+constexpr std::array<std::string_view, 11> kWords{"null", "true", "false", "yes",   "no",  "on",
+                                                  "off",  ".inf", "+.inf", "-.inf", ".nan"};
+
 void emit_text(YAML::Emitter& out, const std::string& text, bool quoted) {
   if (quoted || has_control(text)) out << YAML::DoubleQuoted;
   out << text;
@@ -160,7 +167,7 @@ void emit(YAML::Emitter& out, const Node& node) {
       out << YAML::BeginMap;
       for (const Node::Entry& entry : node.entries) {
         out << YAML::Key;
-        emit_text(out, entry.key, false);
+        emit_text(out, entry.key, !is_plain_text(entry.key));
         out << YAML::Value;
         emit(out, entry.value);
       }
@@ -181,6 +188,16 @@ void check_text(const std::string& text, const Position& start) {
        "double quotes around the value");
 }
 
+// Where a line, counted from 0, has a tab among the blanks that it begins with. Absent: nowhere.
+std::optional<int> tab_before(const std::string& text, int line) {
+  std::istringstream lines(text);
+  std::string found;
+  for (int at = 0; at <= line && std::getline(lines, found); ++at) continue;
+  const size_t tab = found.find('\t');
+  if (tab == found.npos || tab > found.find_first_not_of(" \t")) return std::nullopt;
+  return static_cast<int>(tab);
+}
+
 // Null: there is no document, or nothing in it.
 Node parse(const std::string& text, const std::string& source, bool lines) {
   TreeBuilder builder(source, lines);
@@ -196,6 +213,12 @@ Node parse(const std::string& text, const std::string& source, bool lines) {
       fail(second.take().at, "a second document: write one configuration per file");
     }
   } catch (const YAML::ParserException& error) {
+    if (const auto tab = tab_before(text, error.mark.line)) {
+      YAML::Mark mark = error.mark;
+      mark.column = *tab;
+      fail(builder.position(mark),
+           "a tab stands here: YAML takes spaces only before a line's text");
+    }
     fail(builder.position(error.mark), "this is no YAML: " + error.msg);
   }
   return builder.take();
@@ -300,6 +323,17 @@ void apply_override(Node& root, const Node::Override& override) {
 
 void apply_override(Node& root, const std::string& assignment) {
   apply_override(root, Word{assignment});
+}
+
+// What begins as a number and has no other characters than numbers (also to the base of 2, 8, 16
+// and 60) and times have may be one.
+bool is_plain_text(const std::string& text) {
+  if (text.empty() || text == "~" || text == "=" || text == "<<") return false;
+  std::string small = text;
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (std::ranges::find(kWords, small) != kWords.end()) return false;
+  const bool number = std::string_view("0123456789.+-").find(small.front()) != std::string::npos;
+  return !number || small.find_first_not_of("0123456789abcdefxo_.:+-tz ") != std::string::npos;
 }
 
 std::string to_yaml(const Node& node) {

@@ -99,6 +99,10 @@ void apply_override(Node& root, const std::string& assignment);
 // The same of an override that was read before.
 void apply_override(Node& root, const Node::Override& override);
 
+// Whether every reader of YAML takes this for text where it stands without quotes: not so those of
+// YAML 1.1 (such as PyYAML) "no", "1_000", "1:30" and "2026-01-02".
+bool is_plain_text(const std::string& text);
+
 // YAML text of a tree, without a line break at its end; parse_yaml of it gives the same tree
 // (positions aside). Pure; any thread.
 std::string to_yaml(const Node& node);

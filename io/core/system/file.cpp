@@ -40,8 +40,11 @@ void rename_file(const std::string& from, const std::string& to) {
   if (uninterrupted(call) != 0) throw_errno("write", to, errno);
 }
 
+// Some file systems sync no directories, and nothing better can be done there.
 void sync_directory(const std::string& path) {
-  sync_file(open_file("sync", path, O_RDONLY | O_DIRECTORY), path);
+  const FileDescriptor directory = open_file("sync", path, O_RDONLY | O_DIRECTORY);
+  const auto call = [&] { return ::fsync(directory.get()); };
+  if (uninterrupted(call) != 0 && !is_unsupported(errno)) throw_errno("sync", path, errno);
 }
 
 // Another thread may remove a directory that is empty between two of our calls.
@@ -68,6 +71,10 @@ FileDescriptor open_file(const std::string& operation, const std::string& path, 
       uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); }));
   if (!file) throw_errno(operation, path, errno);
   return file;
+}
+
+bool is_unsupported(int errno_value) {
+  return errno_value == EINVAL || errno_value == ENOSYS || errno_value == EOPNOTSUPP;
 }
 
 std::optional<std::string> read_if_there(const std::string& path, size_t limit) {
@@ -131,10 +138,13 @@ void replace_link(const std::string& target, const std::string& path) {
   }
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::string path, Parents parents)
+    : path_(std::move(path)), parents_(parents) {
   despite_removals([&] {
     std::string directory = parent_of(path_);
-    while (!is_there(directory) && errno == ENOENT) directory = parent_of(directory);
+    if (parents_ == Parents::made) {
+      while (!is_there(directory) && errno == ENOENT) directory = parent_of(directory);
+    }
     temporary_ = unique_name(directory + "/" + kTemporary);
     try {
       file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
@@ -154,15 +164,15 @@ void AtomicFile::commit() {
   sync_file(file_, path_);
   const std::string directory = parent_of(path_);
   despite_removals([&] {
-    make_directories(directory);
+    if (parents_ == Parents::made) make_directories(directory);
     rename_file(temporary_, path_);
   });
   temporary_.clear();
   sync_directory(directory);
 }
 
-void atomic_write_file(const std::string& path, Bytes bytes) {
-  AtomicFile file(path);
+void atomic_write_file(const std::string& path, Bytes bytes, AtomicFile::Parents parents) {
+  AtomicFile file(path, parents);
   file.append(bytes);
   file.commit();
 }

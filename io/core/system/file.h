@@ -48,6 +48,10 @@ auto uninterrupted(const F& call) {
 // `operation` is the first word of the message ("read", "write").
 FileDescriptor open_file(const std::string& operation, const std::string& path, int flags);
 
+// Whether an errno says that a file system does not have what was asked of it, so that no other try
+// will be better: a sync of a directory, a lock, direct I/O.
+bool is_unsupported(int errno_value);
+
 // The bytes of a whole file, or the first `limit` of them. Empty: no file has that name. Any other
 // failure is an IoError.
 std::optional<std::string> read_if_there(const std::string& path, size_t limit = SIZE_MAX);
@@ -58,8 +62,8 @@ void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path)
 
 // mkdir(2): a directory that was not there.
 void make_directory(const std::string& path);
-// mkdir -p whose new entries are durable: each parent is synced. A directory that another thread
-// makes meanwhile is fine.
+// mkdir -p whose new entries are durable: each parent is synced, where its file system can do that
+// for directories. A directory that another thread makes meanwhile is fine.
 void make_directories(const std::string& path);
 // A symbolic link to `target` under `path`, in the place of what link or file is there. Others see
 // the old one or the new one, and never none.
@@ -70,10 +74,14 @@ void replace_link(const std::string& target, const std::string& path);
 //      that nothing else is left behind when there is no commit;
 //   2. append() writes; after a failed write the file is dead and only the destructor remains;
 //   3. commit() makes the missing directories, then fsync(file), rename, fsync(directory). An older
-//      file of that name is replaced in one step. When it returns, the file is durable.
+//      file of that name is replaced in one step. When it returns, the file is durable, and its
+//      name is as durable as the file system makes names: some sync no directories.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);
+  // What commit() does about directories above the file that are not there: makes them, or fails
+  // with ENOENT.
+  enum class Parents { made, needed };
+  explicit AtomicFile(std::string path, Parents parents = Parents::made);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -82,12 +90,14 @@ class AtomicFile {
 
  private:
   std::string path_;
+  Parents parents_;
   std::string temporary_;
   FileDescriptor file_;
 };
 
 // An AtomicFile in one call: when it returns, the file is durable and whole.
-void atomic_write_file(const std::string& path, Bytes bytes);
+void atomic_write_file(const std::string& path, Bytes bytes,
+                       AtomicFile::Parents parents = AtomicFile::Parents::made);
 
 // Whether a file name (no directory) is that of an AtomicFile before its commit.
 bool is_temporary(const std::string& name);

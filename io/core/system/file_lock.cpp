@@ -15,4 +15,6 @@ int lock_file(const FileDescriptor& file, FileLock lock, bool wait) {
   return errno == EACCES ? EAGAIN : errno;
 }
 
+bool has_no_locks(int errno_value) { return errno_value == ENOLCK || is_unsupported(errno_value); }
+
 }  // namespace stoker

@@ -13,4 +13,7 @@ enum class FileLock { shared, exclusive };
 // somebody else has the file, or another errno. Any thread.
 int lock_file(const FileDescriptor& file, FileLock lock, bool wait = false);
 
+// Whether what lock_file() returned says that the file system has no locks at all.
+bool has_no_locks(int errno_value);
+
 }  // namespace stoker

@@ -45,6 +45,20 @@ size_t character_at(std::string_view bytes) {
   return 0;
 }
 
+// Of a character as UTF-8: C0, DEL and C1; U+2028 to U+202E and U+2066 to U+2069.
+bool controls_terminal(std::string_view character) {
+  if (character.size() == 1) return character < " " || character == "\x7f";
+  if (character.size() == 2) return character >= "\xc2\x80" && character <= "\xc2\x9f";
+  return (character >= "\xe2\x80\xa8" && character <= "\xe2\x80\xae") ||
+         (character >= "\xe2\x81\xa6" && character <= "\xe2\x81\xa9");
+}
+
+std::string escaped(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("\\x{:02x}", static_cast<uint8_t>(byte));
+  return text;
+}
+
 std::optional<char> byte_of(std::string_view escape) {
   if (escape.size() < 4 || !escape.starts_with("\\x")) return std::nullopt;
   static constexpr std::string_view kDigits = "0123456789abcdef";
@@ -69,7 +83,7 @@ std::string to_text(std::string_view bytes) {
   text.reserve(bytes.size());
   while (!bytes.empty()) {
     const size_t size = bytes.starts_with("\\x") ? 0 : character_at(bytes);
-    if (size == 0) text += fmt::format("\\x{:02x}", static_cast<uint8_t>(bytes.front()));
+    if (size == 0) text += escaped(bytes.substr(0, 1));
     text += bytes.substr(0, size);
     bytes.remove_prefix(size == 0 ? 1 : size);
   }
@@ -78,6 +92,22 @@ std::string to_text(std::string_view bytes) {
 
 std::string readable(std::string_view bytes) {
   return is_text(bytes) ? std::string(bytes) : to_text(bytes);
+}
+
+std::string printable(std::string_view bytes, LineBreaks breaks) {
+  const std::string text = readable(bytes);
+  std::string shown;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view character = rest.substr(0, character_at(rest));
+    const bool kept = breaks == LineBreaks::kept && (character == "\n" || character == "\t");
+    if (controls_terminal(character) && !kept) {
+      shown += escaped(character);
+    } else {
+      shown += character;
+    }
+    rest.remove_prefix(character.size());
+  }
+  return shown;
 }
 
 std::string from_text(std::string_view text) {

@@ -17,6 +17,11 @@ bool is_text(std::string_view bytes);
 std::string to_text(std::string_view bytes);
 // For people: text stays as it is, and other bytes become what to_text() makes of them.
 std::string readable(std::string_view bytes);
+// What printable() does with line breaks and tabs.
+enum class LineBreaks { escaped, kept };
+// For a terminal: as readable(), but that what would control the terminal becomes \xNN, byte by
+// byte: control characters, and what turns the direction of writing around.
+std::string printable(std::string_view bytes, LineBreaks breaks = LineBreaks::escaped);
 // The bytes that to_text() turned into this text.
 std::string from_text(std::string_view text);
 

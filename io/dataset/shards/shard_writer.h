@@ -100,7 +100,7 @@ class ShardFormatWriter {
   // folder; empty: a name of its own, which says nothing of the source.
   virtual std::string name_of(std::string_view key, int64_t label) const;
   // Once, when all shards are durable: what remains to be written below `prefix`, which is empty or
-  // ends with '/'. Here: classes.txt.
+  // ends with '/'. Here: classes.txt, which comes last, so that where it is there all is.
   virtual void finish(Storage& to, const std::string& prefix, const WrittenSet& written) const;
   // How its reader finds what lies below `prefix`; extension: as WritableInfo says; tests: whether
   // there are test samples. Here: train, test and classes of ShardedOptions, whose defaults fit

@@ -31,8 +31,8 @@ struct IoRecorderOptions {
                    "many bytes."),
       Limits{1, 1 << 30});
     v("exclude", exclude,
-      same_results("Files whose path begins with one of these are left out. The default leaves out "
-                   "the system's files."));
+      same_results("Files whose path begins with one of these are left out, but for those of the "
+                   "run's tiers. The default leaves out the system's files."));
     v("include", include,
       same_results("Files whose path begins with one of these are counted although `exclude` says "
                    "otherwise."));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/core/config/registry.h"
 #include "io/metrics/io_profile/io_recorder_options.h"
@@ -24,6 +25,8 @@ class IoSessions {
     IoRecorderOptions recorder;
     std::string run_dir;
     Hub& hub;  // must outlive the sessions
+    // Files in these folders are always looked at, whatever `recorder` leaves out.
+    std::vector<std::string> folders = {};
   };
   // Drops a session that is open.
   virtual ~IoSessions() = default;

@@ -237,7 +237,8 @@ std::string darshan_log(const IoProfile& profile) {
 
 void write_darshan_log(const IoProfile& profile, const std::string& path) {
   const std::string log = darshan_log(profile);
-  atomic_write_file(path, {reinterpret_cast<const uint8_t*>(log.data()), log.size()});
+  atomic_write_file(path, {reinterpret_cast<const uint8_t*>(log.data()), log.size()},
+                    AtomicFile::Parents::needed);
 }
 
 }  // namespace stoker

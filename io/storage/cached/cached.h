@@ -29,11 +29,14 @@ struct CachedOptions {
     rule.visit(v);
   }
   void check(const Section& section) const { rule.check(section); }
-  // That of `inner`, whose objects they are; emulated where one of the two is.
+  // That of `inner`, whose objects they are; emulated where one of the two is; in the folders of
+  // both.
   StorageInfo info() const {
     StorageInfo info = inner.info();
     info.keeps_copies = true;
-    info.emulated = info.emulated || in.info().emulated;
+    const StorageInfo copies = in.info();
+    info.emulated = info.emulated || copies.emulated;
+    info.folders.insert(info.folders.end(), copies.folders.begin(), copies.folders.end());
     return info;
   }
 };

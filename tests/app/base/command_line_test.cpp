@@ -50,6 +50,16 @@ TEST_F(Tool, reads_every_kind_of_argument_and_gives_what_the_command_gives) {
   EXPECT_TRUE(is_fast);
 }
 
+TEST_F(Tool, a_tilde_is_read_as_a_shell_reads_it) {
+  for (const char* word : {"~/data", "~"}) {
+    run({word});
+    EXPECT_EQ(name, with_home(word));
+    EXPECT_NE(name, word);
+  }
+  run({"a/~/b"});
+  EXPECT_EQ(name, "a/~/b");
+}
+
 TEST_F(Tool, a_slip_in_an_option_is_found) {
   EXPECT_EQ(error_of([this] {
               run({"x", "--treads", "2"});

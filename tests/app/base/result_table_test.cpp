@@ -27,6 +27,14 @@ TEST(ResultTable, aligns_words_to_the_left_and_figures_to_the_right) {
             "  another                   -         -        yes\n");
 }
 
+TEST(ResultTable, words_and_notes_have_escapes) {
+  ResultTable table({{"name", "name"}});
+  table.add({"a\x1b[2J\nb"});
+  table.note("c\x07");
+  EXPECT_EQ(table.text(), "name\na\\x1b[2J\\x0ab\n    c\\x07\n");
+  EXPECT_EQ(table.json()[0]["name"], "a\x1b[2J\nb");
+}
+
 TEST(ResultTable, gives_the_same_rows_as_json_in_the_units_of_their_names) {
   EXPECT_EQ(example().json(), nlohmann::json::parse(
                                   R"([{"name": "one", "share": 0.5, "bytes": 7,

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <vector>
+
+#include "io/core/error.h"
 
 namespace stoker {
 namespace {
@@ -23,11 +26,55 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+void refused(const std::string& remark) { ADD_FAILURE() << remark; }
+
+struct Moved : testing::Test {
+  Moved() { fs::remove_all(parent); }
+  ~Moved() override { fs::remove_all(parent); }
+  const fs::path parent = fs::path(::testing::TempDir()) / "moved_runs_of_this_test";
+};
+
+TEST_F(Moved, what_cannot_be_latest_is_a_remark) {
+  fs::create_directories(parent / "latest" / "mine");
+  std::vector<std::string> remarks;
+  const RunDirectory run(options_in(parent.string()), {}, alone(),
+                         [&](const std::string& remark) { remarks.push_back(remark); });
+  EXPECT_TRUE(fs::exists(run.path() + "/config.yaml"));
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("latest: Is a directory"), std::string::npos) << remarks[0];
+  EXPECT_TRUE(fs::is_directory(parent / "latest" / "mine"));
+  for (const auto& entry : fs::directory_iterator(parent)) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
+  }
+}
+
+TEST_F(Moved, a_directory_that_was_renamed_is_written_where_it_is) {
+  const RunDirectory run(options_in(parent.string()), {}, alone(), refused);
+  EXPECT_EQ(run.moved(), "");
+  const std::string now = (parent / "kept").string();
+  fs::rename(run.path(), now);
+  EXPECT_EQ(run.moved(), run.path() + " was renamed to " + fs::canonical(now).string());
+  run.write("summary.json", "{}");
+  EXPECT_EQ(text_of(now + "/summary.json"), "{}");
+  EXPECT_FALSE(fs::exists(run.path()));
+}
+
+TEST_F(Moved, a_directory_that_was_removed_is_not_made_again) {
+  const RunDirectory run(options_in(parent.string()), {}, alone(), refused);
+  fs::remove_all(run.path());
+  EXPECT_EQ(run.moved(), run.path() + " was removed");
+  EXPECT_THROW(run.write("summary.json", "{}"), Error);
+  EXPECT_FALSE(fs::exists(run.path()));
+  fs::create_directory(run.path());  // somebody else's
+  EXPECT_EQ(run.moved(), run.path() + " was removed");
+}
+
 TEST(RunDirectory, every_run_gets_its_own_and_latest_points_to_the_newest) {
   const fs::path parent = fs::path(::testing::TempDir()) / "runs_of_this_test";
   fs::remove_all(parent);
   const ExperimentOptions options = options_in(parent.string());
-  const RunDirectory first(options, {}, alone()), second(options, {"a=b"}, alone());
+  const RunDirectory first(options, {}, alone(), refused),
+      second(options, {"a=b"}, alone(), refused);
   EXPECT_NE(first.path(), second.path());
   EXPECT_TRUE(fs::path(first.path()).filename().string().starts_with("trial-20"));
   EXPECT_EQ(fs::canonical(parent / "latest"), fs::canonical(second.path()));

@@ -1,10 +1,13 @@
 """stoker checkpoint list, checkpoint verify and bench checkpoint, as a user meets them."""
 import json
 import os
+import pathlib
 import shutil
+import signal
 import unittest
 
-from checkpointed_run import TIERS, TwelveSteps
+from checkpointed_run import TIERS, TwelveSteps, slowed
+from stoker import Process
 
 DAMAGED = 5
 
@@ -175,6 +178,29 @@ class Restoring(Commands):
                 flip(self.data_file(tier, step), 5000)
         process = self.trial.train("checkpoint.resume=latest", code=DAMAGED)
         self.assertIn("none of the 3 checkpoints in fast/trial is intact", process.log)
+
+
+class BesideARun(Commands):
+    def test_what_is_removed_meanwhile_is_not_damaged(self):
+        process = Process(["checkpoint", "verify", self.trial.config, "--all", "--json", slowed("slow", 2000, read_mb_per_s=1)],
+                          self.trial.dir)
+        self.addCleanup(process.kill)
+        reading = self.data_file("slow", 5).resolve()
+        process.until(lambda: reading in self.open_files(process))
+        process.send(signal.SIGSTOP)
+        for step in (5, 10):  # as retention does it
+            gone = self.trial.sets("slow") / f".tmp-old-{step}"
+            self.trial.set_path("slow", step).rename(gone)
+            shutil.rmtree(gone)
+        process.send(signal.SIGCONT)
+        self.assertEqual(process.wait(), 0, process.output)
+        rows = {(row["tier"], row["step"]): row for row in json.loads(process.output)}
+        self.assertEqual(rows["slow", 10]["state"], "removed")
+        self.assertNotIn("intact", rows["slow", 10])
+        self.assertTrue(rows["slow", 12]["intact"])
+
+    def open_files(self, process):
+        return [entry.resolve() for entry in pathlib.Path(f"/proc/{process.child.pid}/fd").iterdir()]
 
 
 class Bench(Commands):

@@ -43,6 +43,12 @@ class FullRunDirectoryTest(StokerTest):
         self.assertEqual(process.log.count("goes on without digests.csv"), 1, process.log)
         self.assertIn("No space left on device: the training goes on without the sink csv", process.log)
         self.assertRegex(process.log, r"error: .*No space left")
+        for rows in [*self.latest.glob("*.csv")]:
+            text = rows.read_text()
+            self.assertTrue(text == "" or text.endswith("\n"), (rows.name, text[-100:]))
+            self.assertEqual(len({line.count(",") for line in text.splitlines()}), min(1, len(text)), rows.name)
+        for line in (self.latest / "steps.jsonl").read_text().splitlines():
+            json.loads(line)
 
     def scrape(self, port):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as reply:

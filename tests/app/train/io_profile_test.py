@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shutil
 import signal
 import time
 import unittest
@@ -71,6 +72,18 @@ class IoProfileTest(StokerTest):
         names = [event["args"]["name"] for event in json.loads(text) if event["name"] == "thread_name"]
         files = {record["path"] for _, _, records in self.profiles() for record in records if record["path"].endswith(".jpg")}
         self.assertLessEqual(files, set(names))
+
+    def test_files_of_tiers_are_seen_wherever_they_lie(self):
+        outside = self.dir / "left out"
+        shutil.copytree(MINI, outside / "data")
+        (self.dir / "link").symlink_to(outside)
+        left_out = flow(every_steps=4, steps=4, exclude=f'["{self.dir}", "{MINI}"]', include="[]")
+        for root in (outside / "data", "./left out//data", "link/data"):
+            self.stoker("train", self.config, f'storage.data.root="{root}"', f"metrics.io_profile={left_out}",
+                        "checkpoint={type: none}", "training.max_steps=4")
+            [(_, _, records)] = self.profiles()
+            self.assertEqual(len(self.images(records)), 4 * BATCH, root)
+            self.assertEqual([record["path"] for record in records if record["path"].endswith(".csv")], [])
 
     def running(self, *overrides):
         process = self.start("train", self.config, *ENDLESS, "checkpoint={type: none}", *overrides)

@@ -73,6 +73,16 @@ class NamesTest(StokerTest):
         text = json.dumps(found)
         self.assertIn(json.dumps("caf\\xe9-0\\xff"), text)
 
+    def test_no_name_controls_a_terminal(self):
+        with open(os.path.dirname(self.bad) + b"/0\x1b[2J\n\xc2\x9b.jpg", "wb") as file:
+            file.write(b"no image")
+        shown = "/0\\x1b[2J\\x0a\\xc2\\x9b.jpg"
+        done = self.run_program("dataset", "inspect", self.config, self.data)
+        self.assertIn(f"{shown}: not_an_image", done.stdout)
+        refused = self.run_program("train", self.config, self.data, "dataset.on_error={policy: fail}", code=4)
+        for text in (done.stdout, done.stderr, refused.stderr):
+            self.assertFalse({"\x1b", "\x9b"} & set(text), text)
+
     def test_a_run_directory_of_such_a_name(self):
         where = os.fsencode(self.dir) + b"/r\xfcns"
         summary = json.loads(self.run_program("train", self.config, self.data, b"run.dir=" + where, "--json").stdout)

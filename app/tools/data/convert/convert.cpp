@@ -7,6 +7,9 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <numeric>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "app/tools/data/convert/verify.h"
 #include "io/core/parallel.h"
 #include "io/dataset/read_sample.h"
+#include "io/storage/cached/staging.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -64,6 +68,13 @@ class RecordedObjects final : public Storage, public KeepsFiles {
   std::vector<ObjectInfo> objects_;
 };
 
+// Takes samples for nothing but to know what would be written.
+class NoShard final : public ShardWriter {
+ public:
+  void add(const SampleToWrite&) override {}
+  void commit() override {}
+};
+
 class Conversion {
  public:
   Conversion(const Dataset& dataset, const Decoder& decoder, const ConvertTarget& target,
@@ -76,16 +87,18 @@ class Conversion {
         to_(target.tiers.at(target.tier)),
         writer_(options.format.create({dataset.classes(), decoder.spec(), options.source})),
         plan_(dataset, *writer_, options.format.info(), options.plan,
-              decoder_ ? std::optional<uint64_t>(decoder.spec().bytes()) : std::nullopt),
-        journal_(to_, target.prefix(), work(), dataset.classes().size(),
-                 options.format.info().apart) {}
+              decoder_ ? std::optional<uint64_t>(decoder.spec().bytes()) : std::nullopt) {}
 
   ConvertResult run() {
+    if (std::optional<ConvertResult> before = written_before()) return std::move(*before);
     const std::vector<PlannedShard>& shards = plan_.shards();
-    receipts_.resize(shards.size());
+    receipts_.assign(shards.size(), {});
+    done_ = left_out_ = 0;
+    journal_.emplace(to_, target_.prefix(), work(), dataset_.classes().size(),
+                     options_.format.info().apart);
     std::vector<size_t> missing;
     for (size_t i = 0; i < shards.size(); ++i) {
-      if (std::optional<ShardReceipt> found = journal_.find(shards[i])) {
+      if (std::optional<ShardReceipt> found = journal_->find(shards[i])) {
         for (const LeftOutSample& sample : found->left_out) count(&sample);
         done_ += std::ssize(found->written.samples);
         receipts_[i] = std::move(*found);
@@ -97,7 +110,7 @@ class Conversion {
     WrittenSet written = written_set();
     writer_->finish(to_, target_.prefix(), written);
     if (options_.verify) verify(written);
-    journal_.finish(shards);
+    journal_->finish(shards);
     return result(written, shards.size() - missing.size());
   }
 
@@ -109,6 +122,55 @@ class Conversion {
             {"decoder", decoder_ ? options_.pixels : ""}};
   }
 
+  // What is there, if it is what this call would write.
+  std::optional<ConvertResult> written_before() {
+    if (!has_planned_shards()) return std::nullopt;
+    const std::vector<PlannedShard>& shards = plan_.shards();
+    const bool tests = std::ranges::any_of(
+        shards, [](const PlannedShard& shard) { return shard.split == Split::test; });
+    std::unique_ptr<Dataset> dataset;
+    try {
+      dataset = open(tests);
+    } catch (const Error&) {
+      return std::nullopt;  // something else is there
+    }
+    if (dataset->size(Split::train) + dataset->size(Split::test) > plan_.samples()) {
+      return std::nullopt;
+    }
+    receipts_.assign(shards.size(), {});
+    std::vector<size_t> all(shards.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    write(all);
+    const WrittenSet written = written_set();
+    if (compare(*dataset, written).unlike) return std::nullopt;
+    ConvertResult found = result(written, shards.size());
+    found.complete_before = true;
+    return found;
+  }
+
+  // Neither more nor fewer, and no conversion under way.
+  bool has_planned_shards() const {
+    const std::string prefix = target_.prefix();
+    const auto entry = [](const std::string& key) { return key.substr(0, key.find('/')); };
+    std::set<std::string> there;
+    for (const ObjectInfo& object : list_if_there(to_, prefix)) {
+      const std::string key = object.key.substr(prefix.size());
+      if (ConvertJournal::is_plan(key)) return false;
+      if (!key.ends_with('/')) there.insert(entry(key));
+    }
+    const WritableInfo info = options_.format.info();
+    if (info.apart) return !there.empty();
+    std::erase_if(there, [](const std::string& name) {
+      return !name.starts_with("train-") && !name.starts_with("test-");
+    });
+    std::set<std::string> planned;
+    for (const PlannedShard& shard : plan_.shards()) {
+      planned.insert(entry(shard.name + info.extension));
+    }
+    return there == planned;
+  }
+
+  // Without a journal: into nothing.
   void write(const std::vector<size_t>& missing) {
     const int64_t at_once = std::max<int64_t>(1, std::min(options_.threads, std::ssize(missing)));
     const SampleSource source{dataset_, decoder_, (options_.threads + at_once - 1) / at_once};
@@ -134,14 +196,15 @@ class Conversion {
     ShardReceipt receipt;
     {
       const std::string key = target_.prefix() + shard.name + options_.format.info().extension;
-      const std::unique_ptr<ShardWriter> writer = writer_->create(to, key);
+      const std::unique_ptr<ShardWriter> writer =
+          journal_ ? writer_->create(to, key) : std::make_unique<NoShard>();
       ShardRun run(
           source, [this] { check_stop(); }, [this](const LeftOutSample* s) { count(s); });
       receipt = run.run(shard.split, plan_.samples(shard), *writer);
       writer->commit();
     }
     receipt.written.objects = to.take();
-    journal_.keep(shard, receipt);
+    if (journal_) journal_->keep(shard, receipt);
     receipts_[number] = std::move(receipt);
   }
 
@@ -189,10 +252,7 @@ class Conversion {
   }
 
   // The data set that reads it.
-  Node reader(const WrittenSet& written) const {
-    const bool tests = std::ranges::any_of(written.shards, [](const WrittenShard& shard) {
-      return shard.split == Split::test && !shard.samples.empty();
-    });
+  Node reader(bool tests) const {
     Node node = Node::map();
     node.entries.push_back({"type", {}, Node::text(options_.format.type())});
     node.entries.push_back({"storage", {}, Node::text(target_.tier)});
@@ -202,25 +262,39 @@ class Conversion {
     return node;
   }
 
+  static bool has_tests(const WrittenSet& written) {
+    return std::ranges::any_of(written.shards, [](const WrittenShard& shard) {
+      return shard.split == Split::test && !shard.samples.empty();
+    });
+  }
+
+  std::unique_ptr<Dataset> open(bool tests) const {
+    return parse_component<Dataset>(reader(tests)).create({target_.tiers, 0, {}});
+  }
+
+  WrittenComparison compare(const Dataset& dataset, const WrittenSet& written) {
+    return compare_written(dataset, written, *writer_, options_.format.info(), options_.threads,
+                           [&](int64_t done) {
+                             check_stop();
+                             if (hooks_.progress) hooks_.progress("verified", done, done_);
+                           });
+  }
+
   void verify(const WrittenSet& written) {
     std::unique_ptr<Dataset> dataset;
     try {
-      dataset = parse_component<Dataset>(reader(written)).create({target_.tiers, 0, {}});
+      dataset = open(has_tests(written));
     } catch (const Error& error) {
       throw Error(ExitCode::storage,
                   fmt::format("dataset convert: what was written can't be opened: {}: remove the "
                               "shard that is named, and run the same command again",
                               error.what()));
     }
-    const WrittenComparison comparison = compare_written(
-        *dataset, written, *writer_, options_.format.info(), options_.threads, [&](int64_t done) {
-          check_stop();
-          if (hooks_.progress) hooks_.progress("verified", done, done_);
-        });
+    const WrittenComparison comparison = compare(*dataset, written);
     if (comparison.unlike) {
       const UnlikeSample& sample = *comparison.unlike;
       const PlannedShard& shard = plan_.shards()[sample.shard];
-      journal_.forget(shard);
+      journal_->forget(shard);
       throw Error(ExitCode::storage,
                   fmt::format("dataset convert: sample {} of {} does not read as it was written: "
                               "{}: run the same command again, which writes this shard anew",
@@ -237,7 +311,7 @@ class Conversion {
     ConvertResult result;
     result.shards = std::ssize(receipts_);
     result.found = static_cast<int64_t>(found);
-    result.dataset = reader(written);
+    result.dataset = reader(has_tests(written));
     for (ShardReceipt& receipt : receipts_) {
       result.samples += std::ssize(receipt.written.samples);
       for (const WrittenSample& sample : receipt.written.samples) result.bytes += sample.bytes;
@@ -255,7 +329,7 @@ class Conversion {
   Storage& to_;
   const std::unique_ptr<ShardFormatWriter> writer_;
   const ConvertPlan plan_;
-  ConvertJournal journal_;
+  std::optional<ConvertJournal> journal_;  // of a conversion; none yet where nothing is written
   std::vector<ShardReceipt> receipts_;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;  // guards what follows

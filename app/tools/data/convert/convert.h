@@ -59,6 +59,8 @@ struct ConvertResult {
   int64_t shards = 0;
   // How many of these an earlier call had written.
   int64_t found = 0;
+  // An earlier call had come to its end: nothing was written, and all was compared.
+  bool complete_before = false;
   // Bytes of all samples, as they were written.
   uint64_t bytes = 0;
   // The data set that reads it, as an experiment has it.
@@ -71,7 +73,8 @@ struct ConvertResult {
 // its evaluation transform. Bad samples are treated as dataset.on_error says.
 //
 // After any failure, kill -9 too, the same call goes on with the shards that are missing, and the
-// result is the same to the byte (journal.h). Throws Error(ExitCode::environment) where the folder
+// result is the same to the byte (journal.h). Where the same call has come to its end before,
+// nothing is written: the samples are read, and compared with those that are there. Throws Error(ExitCode::environment) where the folder
 // has something else, Error(ExitCode::data) for bad samples, Error(ExitCode::storage) if the tier
 // that is read fails (io/dataset/read_sample.h) or something does not read as it was written, Error
 // with the code of hooks.stop; IoError. Starts and joins threads of its own.

@@ -130,7 +130,8 @@ std::string left_out_text(const std::vector<LeftOutSample>& samples) {
   if (samples.empty()) return "";
   std::string text = "Left out:\n";
   for (const LeftOutSample& sample : std::span(samples).first(std::min(kListed, samples.size()))) {
-    text += fmt::format("  {}: {}: {}\n", sample.key, sample.reason, sample.message);
+    text += fmt::format("  {}: {}: {}\n", printable(sample.key), sample.reason,
+                        printable(sample.message));
   }
   if (samples.size() > kListed) {
     text += fmt::format("  and {} more: --json lists them all\n", samples.size() - kListed);
@@ -155,15 +156,18 @@ ExitCode print_conversion(const ConvertArguments& arguments, const ConvertResult
        {"tolerated", tolerated},
        {"shards", result.shards},
        {"found", result.found},
+       {"complete_before", result.complete_before},
        {"bytes", result.bytes},
-       {"verified", !arguments.no_verify},
+       {"verified", result.complete_before || !arguments.no_verify},
        {"experiment", to_json(experiment)}},
-      fmt::format("{} samples, {} of them damaged, {} bad ones left out, {} shards{}, {} bytes{}. "
-                  "{}To train on them:\n\n{}\n",
-                  result.samples, result.tolerated.size(), result.left_out.size(), result.shards,
-                  result.found > 0 ? fmt::format(" ({} were there)", result.found) : "",
-                  result.bytes, arguments.no_verify ? ", not verified" : ", verified",
-                  left_out_text(result.left_out), to_yaml(experiment)));
+      fmt::format(
+          "{}{} samples, {} of them damaged, {} bad ones left out, {} shards{}, {} bytes{}. "
+          "{}To train on them:\n\n{}\n",
+          result.complete_before ? "complete already: " : "", result.samples,
+          result.tolerated.size(), result.left_out.size(), result.shards,
+          result.found > 0 ? fmt::format(" ({} were there)", result.found) : "", result.bytes,
+          arguments.no_verify && !result.complete_before ? ", not verified" : ", verified",
+          left_out_text(result.left_out), to_yaml(experiment)));
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/system/file_lock.h"
 #include "io/dataset/signed_json.h"
 #include "io/storage/cached/staging.h"
 #include "io/storage/file_tree.h"
@@ -95,9 +95,8 @@ void ConvertJournal::lock() {
   try {
     lock_ = files->lock(prefix_ + kLock);
   } catch (const IoError& error) {
-    const int code = error.errno_value();
-    if (code == ENOLCK || code == EINVAL || code == ENOSYS || code == EOPNOTSUPP) return;
-    throw;
+    if (!has_no_locks(error.errno_value())) throw;
+    return;
   }
   if (lock_) return;
   throw Error(ExitCode::environment,
@@ -161,6 +160,8 @@ void ConvertJournal::keep(const PlannedShard& shard, const ShardReceipt& receipt
 }
 
 void ConvertJournal::forget(const PlannedShard& shard) { to_.remove(receipt_key(shard)); }
+
+bool ConvertJournal::is_plan(const std::string& name) { return name == kPlan; }
 
 void ConvertJournal::finish(const std::vector<PlannedShard>& shards) {
   for (const PlannedShard& shard : shards) to_.remove(receipt_key(shard));

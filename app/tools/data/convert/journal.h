@@ -56,6 +56,8 @@ class ConvertJournal {
   std::optional<ShardReceipt> find(const PlannedShard& shard) const;
   void keep(const PlannedShard& shard, const ShardReceipt& receipt);
   void forget(const PlannedShard& shard);
+  // Whether an object of that name in the folder says that a conversion is under way.
+  static bool is_plan(const std::string& name);
   // Removes all of it.
   void finish(const std::vector<PlannedShard>& shards);
 

@@ -26,9 +26,9 @@ class FileListWriter final : public ShardFormatWriter {
     return image_file_name(key, classes_.at(static_cast<size_t>(label)));
   }
   void finish(Storage& to, const std::string& prefix, const WrittenSet& written) const override {
-    ShardFormatWriter::finish(to, prefix, written);
     list(to, prefix, "train.csv", written, Split::train);
     list(to, prefix, "test.csv", written, Split::test);
+    ShardFormatWriter::finish(to, prefix, written);
   }
   Reading reading(const std::string& prefix, const std::string&, bool tests) const override {
     Reading options{{"train", prefix + "train.csv"}};

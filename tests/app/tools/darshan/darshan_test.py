@@ -49,6 +49,12 @@ class DarshanTest(StokerTest):
             self.assertIn(words, text)
         self.assertLess(text.index("/data/b.jpg"), text.index("/data/a.jpg"))  # by the time that they took
 
+    def test_names_have_escapes(self):
+        records = [posix_record(1, READS=1, BYTES_READ=12000, MAX_BYTE_READ=11999)]
+        text = self.stoker("darshan", self.log(darshan_log({POSIX: (4, records)}, {1: "/data/a\x1b[2J\nb.jpg"}))).stdout
+        self.assertIn("/data/a\\x1b[2J\\x0ab.jpg", text)
+        self.assertNotIn("\x1b", text)
+
     def test_json_has_what_is_shown(self):
         [log] = self.json("darshan", self.log())["logs"]
         profile = log["profile"]

@@ -332,7 +332,8 @@ def check_compare(run, other):
     assert "windows of a run are not independent" in stoker(run.parent, "compare", run, other)
     stoker(run.parent, "compare", run, run.parent, code=3)
     stoker(run.parent, "compare", run, other, "--metric", "speed", code=2)
-    stoker(run.parent, "compare", run, other, "--threshold", "much", code=2)
+    for no_share in ("much", "5", "-1%"):
+        stoker(run.parent, "compare", run, other, "--threshold", no_share, code=2)
 
 
 def check(browser, folder):

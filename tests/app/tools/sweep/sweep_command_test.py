@@ -194,6 +194,28 @@ class Interruptions(Sweep):
         self.assertEqual(self.results()["rows"][:2], before["rows"])
         self.assertEqual(len(self.results()["rows"]), 3)
 
+    def test_a_run_that_ended_well_as_the_sweep_was_killed_is_taken_over(self):
+        process = self.started(1, SLOW, ONCE)
+        process.send(signal.SIGSTOP)  # its run goes on to its end, and nobody writes the row
+        until(lambda: not self.running(), lambda: "its run goes on")
+        process.kill()
+        self.assertGreaterEqual(len(list(self.place.glob("runs/cell-*/summary.json"))), 1)
+        before = self.results()["rows"]
+        self.sweep(SLOW, ONCE)
+        rows = self.results()["rows"]
+        self.assertEqual(rows[:len(before)], before)
+        self.assertEqual([row["status"] for row in rows], 3 * ["ok"])
+        self.assertEqual({self.place / row["directory"] for row in rows}, set(self.place.glob("runs/cell-*")))
+        for row in rows:
+            self.assertEqual(row["figures"]["images_per_s"], read_summary(self.place / row["directory"])["images_per_s"])
+        self.assertFalse((self.place / "running.json").exists())
+
+    def test_what_an_early_kill_leaves_is_a_sweep_directory(self):
+        (self.place / "runs").mkdir(parents=True)
+        (self.place / ".lock").touch()
+        self.sweep(ONCE)
+        self.assertEqual(len(self.results()["rows"]), 3)
+
     def stopped(self, number, code):
         process = self.started(1, SLOW, ONCE)
         process.send(number)

@@ -86,6 +86,19 @@ class Resumed(ConvertTest):
         self.assertEqual(first.wait(), 130)
 
 
+class Again(ConvertTest):
+    def test_the_same_command_after_its_end_is_no_error(self):
+        command = ("dataset", "convert", self.config, "out", "--format", "tar_shards", *SHARDS)
+        self.stoker(*command)
+        before = contents(self.dir / "out")
+        self.assertRegex(self.stoker(*command).stdout, "^complete already: 150 samples")
+        self.assertTrue(self.convert("out")["complete_before"])
+        self.assertEqual(contents(self.dir / "out"), before)
+        said = self.stoker(*command, "dataset.split.train_per_class=11", code=3)
+        self.assertIn("nothing is written over", said.stderr)
+        self.assertEqual(contents(self.dir / "out"), before)
+
+
 class Converted(ConvertTest):
     def digests(self, *overrides):
         self.stoker("train", self.config, "loader.digest=true", "training.max_steps=12", *overrides)

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -205,9 +207,70 @@ TEST_F(Convert, nothing_that_is_there_is_written_over) {
   converted.folder = "beside";
   converted.write(original, "tar_shards");
   const auto before = contents(converted.data.tier());
-  EXPECT_THAT(error_of([&] { converted.write(original, "tar_shards"); }),
-              testing::HasSubstr("there is a beside/classes.txt already"));
-  EXPECT_EQ(contents(converted.data.tier()), before);
+  TestDataset other(posix_storage(std::string(STOKER_SOURCE_DIR) + "/datasets/caltech101-mini"));
+  const Dataset& split = other.build(kMini, 7);
+  const std::vector<std::function<void()>> others{
+      [&] { converted.write(split, "tar_shards"); },
+      [&] { converted.write(original, "tar_shards", {}, 2 * kShard); },
+      [&] { converted.write(original, "packed"); }};
+  for (const auto& again : others) {
+    EXPECT_THAT(error_of(again), testing::HasSubstr("there is a beside/classes.txt already"));
+    EXPECT_EQ(contents(converted.data.tier()), before);
+  }
+}
+
+TEST_F(Convert, the_same_call_after_its_end_writes_nothing_and_says_that_all_is_there) {
+  const Dataset& original = files();
+  for (const std::string& format : formats()) {
+    Converted converted;
+    const ConvertResult first = converted.write(original, format);
+    EXPECT_FALSE(first.complete_before) << format;
+    const auto before = contents(converted.data.tier());
+    const ConvertResult& second = converted.write(original, format);
+    EXPECT_TRUE(second.complete_before) << format;
+    EXPECT_EQ(second.samples, first.samples) << format;
+    EXPECT_EQ(second.found, second.shards) << format;
+    EXPECT_EQ(to_yaml(second.dataset), to_yaml(first.dataset)) << format;
+    EXPECT_EQ(contents(converted.data.tier()), before) << format;
+  }
+}
+
+// Remembers what was begun last.
+class LastObject final : public Storage {
+ public:
+  std::vector<ObjectInfo> list(const std::string& prefix) const override {
+    return inner_->list(prefix);
+  }
+  void read(const std::string& key, Buffer& out, Range range) const override {
+    inner_->read(key, out, range);
+  }
+  std::unique_ptr<ObjectWriter> create(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    last_ = key;
+    return inner_->create(key);
+  }
+  void remove(const std::string& key) override { inner_->remove(key); }
+
+  std::string last() const {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+
+ private:
+  const std::unique_ptr<Storage> inner_ = make_storage("{type: memory}");
+  mutable std::mutex mutex_;
+  std::string last_;
+};
+
+TEST_F(Convert, the_names_of_the_classes_come_last) {
+  const Dataset& original = files();
+  for (const std::string format : {"tar_shards", "file_list"}) {
+    auto tier = std::make_unique<LastObject>();
+    const LastObject& order = *tier;
+    Converted converted(std::move(tier));
+    converted.write(original, format);
+    EXPECT_EQ(order.last(), "classes.txt") << format;
+  }
 }
 
 TEST_F(Convert, another_conversion_does_not_go_on_with_this_one) {
