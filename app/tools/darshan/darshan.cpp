@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/darshan/profile_logs.h"
 #include "app/tools/darshan/profile_text.h"
@@ -193,7 +194,7 @@ ExitCode show_darshan(const DarshanArguments& arguments) {
                           darshan_text(log, limits));
     }
   }
-  if (trace) fmt::print(stderr, "{}\n", trace->finish());
+  if (trace) print_note(trace->finish());
   return print_result(arguments.json, {{"logs", std::move(list)}}, text, 2);
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/base/progress_line.h"
 #include "io/core/error.h"
 #include "io/core/system/file_lock.h"
 #include "io/core/text/json.h"
@@ -58,9 +59,8 @@ void SweepDirectory::lock() {
   const int taken = lock_file(lock_, FileLock::exclusive);
   if (taken == 0) return;
   if (has_no_locks(taken)) {
-    fmt::print(stderr,
-               "{} has no file locks: nothing keeps another `stoker sweep` out of this directory\n",
-               path_);
+    print_note(path_ +
+               " has no file locks: nothing keeps another `stoker sweep` out of this directory");
     return;
   }
   if (taken != EAGAIN) throw_errno("lock", path(kLock), taken);
@@ -79,7 +79,7 @@ void SweepDirectory::throw_away() const {
   }
   for (const char* old : {"results.csv", "report.html", "base.yaml", kLogs, kRuns}) {
     fs::remove_all(path(old), error);
-    if (error) fmt::print(stderr, "remove {}: {}: it stays\n", path(old), error.message());
+    if (error) print_note(fmt::format("remove {}: {}: it stays", path(old), error.message()));
   }
 }
 
