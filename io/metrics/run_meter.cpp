@@ -6,6 +6,15 @@
 #include <limits>
 
 namespace stoker {
+namespace {
+
+// The trainer's time in waits that somebody watches, and ends.
+double watched_s(const LiveSegments::Reading& doing) {
+  const auto spent = [&doing](Segment s) { return doing.spent_s[static_cast<size_t>(s)]; };
+  return spent(Segment::checkpoint_stall) + spent(Segment::allreduce);
+}
+
+}  // namespace
 
 RunTotals operator-(const RunTotals& now, const RunTotals& before) {
   RunTotals piece = now;
@@ -59,7 +68,7 @@ void RunMeter::set_phase(RunPhase phase) {
     state_.at_begin = read_machine(state_.info.disks);
     state_.loop_begin = Clock::now();
   }
-  beat_ = Clock::now();
+  moved_on();
 }
 
 void RunMeter::end_loop(const std::optional<Spread>& rates) {
@@ -73,7 +82,7 @@ void RunMeter::end(RunPhase phase, int exit_code, const std::string& error) {
   state_.phase = phase;
   state_.exit_code = exit_code;
   state_.error = error;
-  beat_ = Clock::now();
+  moved_on();
   if (!state_.ended) state_.ended = beat_;
 }
 
@@ -82,9 +91,14 @@ void RunMeter::set_ranks(std::vector<RankTimes> ranks) {
   state_.ranks = std::move(ranks);
 }
 
+void RunMeter::moved_on() {
+  beat_ = Clock::now();
+  watched_at_beat_s_ = watched_s(segments_.read());
+}
+
 void RunMeter::beat() {
   const std::lock_guard lock(mutex_);
-  beat_ = Clock::now();
+  moved_on();
 }
 
 void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill) {
@@ -98,7 +112,7 @@ void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill
     step_times_.add(from_seconds(piece.wall_s));
     data_waits_.add(from_seconds(piece.segments[static_cast<size_t>(Segment::data_wait)]));
     state_.last_step_unix_s = unix_now();
-    beat_ = Clock::now();
+    moved_on();
     if (epochs_.empty() || epochs_.back().second != totals.epoch) {
       epochs_.emplace_back(state_.totals.steps + 1, totals.epoch);
     }
@@ -127,7 +141,7 @@ void RunMeter::add_evaluated(int64_t images) {
   const std::lock_guard lock(mutex_);
   ++state_.eval_batches;
   state_.eval_images += images;
-  beat_ = Clock::now();
+  moved_on();
 }
 
 void RunMeter::set_cache(const CacheEvidence& evidence) {
@@ -148,8 +162,10 @@ void RunMeter::set_window_idle(double share) {
 RunMeter::State RunMeter::state() const {
   const std::lock_guard lock(mutex_);
   State result = state_;
-  result.since_beat_s = seconds(Clock::now() - beat_);
   result.doing = segments_.read();
+  result.since_beat_s = seconds(Clock::now() - beat_);
+  const double watched = watched_s(result.doing) - watched_at_beat_s_;
+  result.stalled_s = std::max(0.0, result.since_beat_s - std::max(0.0, watched));
   result.step_times = step_times_.totals();
   result.data_waits = data_waits_.totals();
   return result;

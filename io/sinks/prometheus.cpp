@@ -51,7 +51,8 @@ struct PrometheusOptions {
       "scraped.",
       Limits{0, 3600});
     v("stalled_seconds", stalled_seconds,
-      "/healthz answers 503 after this number of seconds without a step.", Limits{1, 1e6});
+      "/healthz answers 503 after this number of seconds without a step. What the trainer waits for "
+      "a checkpoint (checkpoint.hang_seconds) or other ranks (distributed.timeout) does not count.", Limits{1, 1e6});
     v("save_seconds", save_seconds, "The seconds between two writes of metrics.prom.",
       Limits{1, 1e6});
     v("pushgateway", pushgateway,
@@ -161,7 +162,7 @@ class Prometheus final : public MetricsSink {
     return {healthy ? 200 : 503, kText,
             fmt::format("{}: {}, step {}, {:.1f} s since the last progress\n",
                         healthy ? "ok" : "unhealthy", to_string(run.phase), run.totals.steps,
-                        run.since_beat_s)};
+                        run.stalled_s)};
   }
 
   HttpReply status() {
