@@ -124,11 +124,13 @@ class Files(unittest.TestCase):
                 at, expr = f"{panel['title']} {target['refId']}", target["expr"]
                 if target["datasource"]["uid"] != "${datasource}":
                     complain(f"{at}: data source")
+                if re.search(r"\[[^\]]*:", expr):
+                    complain(f"{at}: a subquery, which costs all of its steps over a week: make it a recording rule")
                 if re.search(r"\b(rate|irate|increase|delta)\(", expr) and re.search(r"\[\d", expr):
                     complain(f"{at}: a fixed interval instead of $__rate_interval")
                 if re.search(r"\b(rate|increase)\([^\[]*(?<!_total)(?<!_sum)(?<!_count)(?<!_bucket)\{", expr):
                     complain(f"{at}: the rate of what is no counter")
-                for labels in re.findall(r"(?:stoker|process)_\w+\{([^}]*)\}", expr):
+                for labels in re.findall(r"(?:stoker|process)_\w+(?::\w+)?\{([^}]*)\}", expr):
                     wanted = 'job=~"$job",instance=~"$instance"' if name == "overview" else 'job=~"$job"'
                     if not labels.startswith(wanted):
                         complain(f"{at}: {{{labels}}} does not choose job and instance")
