@@ -12,16 +12,11 @@
 namespace stoker {
 namespace {
 
-using Flat = std::map<std::string, std::string>;
+using Settings = std::map<std::string, std::string>;
 
-void flatten(const Node& node, const std::string& path, Flat& out) {
-  if (node.kind == Node::Kind::mapping) {
-    for (const Node::Entry& entry : node.entries) {
-      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, out);
-    }
-  } else {
-    out[path] = to_yaml(node);
-  }
+Settings settings(const Node& tree) {
+  const FlatTree values = flat(tree);
+  return {values.begin(), values.end()};
 }
 
 // Keys that have no part in the course of the training. Its length has a part only if the learning
@@ -193,9 +188,9 @@ std::vector<std::string> config_differences(const nlohmann::json& training,
                                             const ExperimentOptions& options) {
   const auto saved = training.find("config");
   if (saved == training.end() || !saved->is_string()) return {};
-  Flat before, now;
-  flatten(parse_yaml(saved->get<std::string>(), "the checkpoint's configuration"), "", before);
-  flatten(dump_struct(options), "", now);
+  Settings before =
+      settings(parse_yaml(saved->get<std::string>(), "the checkpoint's configuration"));
+  const Settings now = settings(dump_struct(options));
   const auto irrelevant = [keys = irrelevant_keys(options)](const std::string& path) {
     return std::ranges::any_of(
         keys, [&](const std::string& key) { return path == key || path.starts_with(key + "."); });

@@ -204,6 +204,10 @@ std::string summary_text(const json& summary) {
                   : summary["conditions"].value("compute", true)
                       ? ""
                       : ", COMPUTING NOTHING (training.compute: false): no loss, no accuracy");
+  if (summary.contains("all_ranks") && at(summary, "world_size") > 1) {
+    text += fmt::format("  all {} ranks: {} images ({:.0f} images/s)\n", at(summary, "world_size"),
+                        at(summary, "all_ranks.images"), at(summary, "all_ranks.images_per_s"));
+  }
   std::string verdict = text_of("/verdict/level");  // "input_bound"
   std::ranges::replace(verdict, '_', '-');
   text += fmt::format(

@@ -14,6 +14,7 @@ RunSinks::RunSinks(Experiment& experiment, const std::string& run_dir, RunLog& l
   // All entries exist before the first sink does, because a sink's thread may report a failure
   // before the next sink is made.
   entries_.resize(sinks.size());
+  const Clock::duration grace = from_seconds(experiment.options().checkpoint.info().grace_seconds);
   for (size_t i = 0; i < sinks.size(); ++i) {
     entries_[i].type = sinks[i].type();
     entries_[i].sink =
@@ -22,7 +23,11 @@ RunSinks::RunSinks(Experiment& experiment, const std::string& run_dir, RunLog& l
                          .live = log.live(),
                          .emulated = experiment.device().info().emulated,
                          .hub = experiment.hub(),
-                         .stopping = [&stop] { return stop.requested(); },
+                         .ends_by =
+                             [&stop, grace] {
+                               const std::optional<TimePoint> when = stop.when();
+                               return when ? std::optional(*when + grace) : std::nullopt;
+                             },
                          .failed = [this, i](const auto& error) { fail(i, error); }});
   }
 }

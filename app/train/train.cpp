@@ -16,7 +16,7 @@
 #include "app/run/log.h"
 #include "app/run/start_watch.h"
 #include "app/run/stop_signal.h"
-#include "app/train/across_ranks.h"
+#include "app/train/ranks/agreement.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
 #include "app/train/wait_watch.h"
@@ -93,6 +93,7 @@ void print_summary(const TrainArguments& arguments, const nlohmann::json& summar
 // One rank's part of the run.
 ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& options, RunLog& log,
                     StopSignal& stop, Peers& peers) {
+  require_same_configuration(peers, options);
   std::optional<StartWatch> start(options.run.hang_seconds);
   std::vector<std::string> remarks;  // for log.txt, too
   const RunDirectory directory(options, arguments.overrides, peers,
@@ -130,6 +131,12 @@ ExitCode train(const TrainArguments& arguments) {
   const ExperimentOptions options = read_experiment(
       arguments.config, arguments.overrides, [&](const std::string& text) { log.info(text); });
   if (ranks.many()) log.info(ranks.text());
+  if (options.distributed && ranks.launcher.empty()) {
+    log.warn(
+        "there is `distributed:`, but no launcher that is known has started this process, so it "
+        "trains alone: start it by `stoker launch --ranks N`, torchrun, mpirun or srun, or leave "
+        "`distributed:` out");
+  }
   const double grace = options.checkpoint.info().grace_seconds;
   const std::stop_callback in_time(stop.token(), [&] {
     const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(from_seconds(grace));

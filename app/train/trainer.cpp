@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "app/run/environment.h"
-#include "app/train/across_ranks.h"
+#include "app/train/ranks/across_ranks.h"
+#include "app/train/ranks/agreement.h"
 #include "app/train/report.h"
 #include "app/train/torch_set_up.h"
 #include "io/core/interruption.h"
@@ -177,7 +178,7 @@ void Trainer::train() {
   set_up_page_cache(experiment_, log_.notify());
   {
     const Interruptible scope(stop_.token());
-    share(peers_, "");
+    require_same_data(peers_, experiment_);
     cache_ = std::make_unique<CacheWatch>(experiment_);
     share(peers_, "");
   }

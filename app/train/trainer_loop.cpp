@@ -18,7 +18,7 @@
 #include <cmath>
 #include <utility>
 
-#include "app/train/across_ranks.h"
+#include "app/train/ranks/across_ranks.h"
 #include "app/train/trainer.h"
 #include "io/core/interruption.h"
 #include "io/metrics/hub.h"

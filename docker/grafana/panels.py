@@ -2,7 +2,7 @@
 
 "Whole run" figures come from the counters' totals and not from rates, so they equal summary.json.
 """
-from queries import (INFO, RATE, in_run, largest, last, last_of_runs, mean, newest, of, of_job, quantile, rate,
+from queries import (EVER, INFO, RATE, ever, in_run, largest, last_info, mean, newest, of, of_job, of_runs, quantile, rate,
                      run_rate, run_share, share, shares, total, whole)
 
 
@@ -40,10 +40,12 @@ READ, DELIVERED = 'loaders_read_bytes_total{split="train"}', 'loaders_storage_by
 STEPS_DONE, IMAGES = "step_duration_seconds_count", "images_total"
 PRESSURE = 'system_pressure_seconds_total{kind="some"}'
 WORKERS, PLANNED = total(of('loaders_workers{split="train"}')), f"max({of('steps_planned')})"
-AU = total(of("device_au_ratio"), "job, instance")
 PARTS = "checkpoints_parts_duration_seconds"
 SHARE = {"max": 1, "steps": (0.05, 0.2)}
 MANY = "a run of many ranks"
+# Of panels that such a run leaves empty.
+EMULATED = "nothing on an emulated device, which computes nothing"
+NO_FILES = "nothing where the data are no files of this machine, as of an emulated tier or a bucket"
 NVML, DCGM = "an NVIDIA GPU (NVML)", "an NVIDIA GPU and dcgm-exporter (compose's profile gpu)"
 
 OVERVIEW = [
@@ -72,14 +74,14 @@ OVERVIEW = [
          "(stoker_segments_seconds_total: checkpoint_stall / all).", share(STALLED, SEGMENTS, whole), **SHARE),
     stat("Last checkpoint blocked for", "s",
          "How long the newest save kept the trainer (what stoker_checkpoints_parts_duration_seconds grew by last).",
-         newest(PARTS, '{part="blocked"}'), empty="no checkpoint"),
+         newest(PARTS, "blocked"), empty="no checkpoint"),
     gauge("AU", "Accelerator utilisation as MLPerf Storage defines it: busy / total without the first step "
           "(stoker_device_au_ratio); device.au of summary.json. MLPerf asks for 90 % (ResNet-50, 3D U-Net) or 70 % "
-          "(CosmoFlow).", f"min({last(AU)})", steps=(0.7, 0.9), good="high"),
+          "(CosmoFlow).", f"min({ever('device_au_ratio')})", steps=(0.7, 0.9), good="high"),
     stat("Status", "short", "What the run does, or how it ended (stoker_run_status).",
-         f"topk(1, {last('timestamp(' + of('run_status') + ' == 1)')})", "{{status}}", text="name"),
+         f"topk(1, {ever('run_status', 'timestamp')})", "{{status}}", text="name"),
     gauge("Steps done", "Finished steps, those before a resume too, of those planned (stoker_steps, "
-          "stoker_steps_planned).", last(f"max({of('steps')}) / {PLANNED}")),
+          "stoker_steps_planned).", f"max({ever('steps')}) / max({ever('steps_planned')})"),
     stat("Time left", "s", "Steps left / steps per second, now (stoker_steps_planned, stoker_steps, "
          "stoker_step_duration_seconds); evaluations come on top.",
          f"({PLANNED} - max({of('steps')})) / ({rate(STEPS_DONE)} > 0)",
@@ -89,11 +91,11 @@ OVERVIEW = [
     stat("Data from the page cache", "percentunit",
          "Whole run: share of the bytes that training read which no block device delivered "
          "(1 - stoker_loaders_storage_bytes_total / stoker_loaders_read_bytes_total). Near 100 % the run measured memory "
-         "and not storage; network file systems have no block device.",
+         "and not storage; network file systems have no block device. Of an emulated tier it is that of the files below.",
          f"clamp_min(1 - {share(DELIVERED, READ, whole)}, 0)", max=1, empty="nothing read"),
     stat("Steps at risk", "short", "Steps since the newest checkpoint on the tier where sets stay: lost if this "
          "machine dies (stoker_checkpoints_steps_at_risk).",
-         last(f"max({of('checkpoints_steps_at_risk')})"), empty="no checkpoint"),
+         f"max({ever('checkpoints_steps_at_risk')})", empty="no checkpoint"),
     stat("Since the last progress", "s", "Time since a step, a batch of an evaluation or a phase ended "
          "(stoker_since_progress_seconds).", f"max({of('since_progress_seconds')})", empty="not running",
          steps=(60, 120)),
@@ -115,22 +117,23 @@ OVERVIEW = [
           "The newest save by part: what the trainer waited for, the copy to staging memory, writing, until it was "
           "durable on the first tier, and the newest drain to the tier where sets stay "
           "(stoker_checkpoints_parts_duration_seconds).",
-          ("training blocked", newest(PARTS, '{part="blocked"}')),
-          *((part, newest(PARTS, f'{{part="{name}"}}'))
+          ("training blocked", newest(PARTS, "blocked")),
+          *((part, newest(PARTS, name))
             for part, name in (("snapshot", "snapshot"), ("write", "write"), ("until durable", "save"))),
-          ("drain", newest(PARTS, '{part="drain"}')), text="both", empty="no checkpoint", wide=8, high=8),
+          ("drain", newest(PARTS, "drain")), text="both", empty="no checkpoint", wide=8, high=8),
     lines("Images per second, by phase", "short", "Finished training and evaluation images (stoker_images_total, "
           "stoker_evaluation_images_total).",
           ("train", rate(IMAGES)), ("eval", rate("evaluation_images_total")), wide=8),
 ]
 
 TRAINING = [
-    lines("Loss", "short", "Of the newest step whose loss was read (stoker_loss); nothing on an emulated device.",
-          ("loss", f"avg({of('loss')})")),
-    lines("Accuracy", "percentunit", "Of the newest evaluation (stoker_evaluation_accuracy_ratio).",
-          ("{{measure}}", f"avg by (measure) ({of('evaluation_accuracy_ratio')})"), max=1),
-    lines("Learning rate", "short", "Of the newest step (stoker_learning_rate).",
-          ("learning rate", f"avg({of('learning_rate')})")),
+    lines("Loss", "short", f"Of the newest step whose loss was read (stoker_loss); {EMULATED}.",
+          ("loss", f"avg({of('loss')})"), empty=EMULATED),
+    lines("Accuracy", "percentunit", f"Of the newest evaluation (stoker_evaluation_accuracy_ratio); {EMULATED}.",
+          ("{{measure}}", f"avg by (measure) ({of('evaluation_accuracy_ratio')})"), max=1,
+          empty=f"no evaluation yet, or {EMULATED}"),
+    lines("Learning rate", "short", f"Of the newest step (stoker_learning_rate); {EMULATED}.",
+          ("learning rate", f"avg({of('learning_rate')})"), empty=EMULATED),
     lines("Steps per second", "short", "Training steps and evaluation batches (stoker_step_duration_seconds, "
           "stoker_evaluation_batches_total).", ("train", rate(STEPS_DONE)), ("eval", rate("evaluation_batches_total"))),
     lines("Epochs", "short", "Finished epochs (stoker_epochs).", ("epochs", f"max({of('epochs')})")),
@@ -160,12 +163,12 @@ STEPS = [
           ("compute", share(COMPUTED, SEGMENTS)), max=1),
     stat("Closure error", "percentunit", "How far the segments are from adding up to the loop's wall time, so far "
          "(stoker_closure_error_ratio). Above 0.1 % the shares are not to be trusted.",
-         last(f"max({of('closure_error_ratio')})"), steps=(0.0005, 0.001), decimals=4),
+         f"max({ever('closure_error_ratio')})", steps=(0.0005, 0.001), decimals=4),
     stat("Loop time", "s", "Wall time of the training loop (stoker_wall_seconds_total).",
-         f"max({last('max by (job, instance) (' + of('wall_seconds_total') + ')')})"),
+         f"max({ever('wall_seconds_total')})"),
     Panel("table", "How device time is measured", "none", "events: CUDA events; host: the host's clock around "
           "the step; emulated: exact (stoker_run_info).",
-          ("", last(total(of("run_info"), "device, timing_method"))),
+          ("", total(last_info(), "device, timing_method")),
           columns={"device": "Device", "timing_method": "Method"}),
 ]
 
@@ -204,7 +207,7 @@ LOADER = [
           ("{{split}} skipped {{reason}}", total(of('loaders_skipped_total'), 'split, reason')),
           ("{{split}} tolerated", total(of('loaders_tolerated_total'), 'split'))),
     stat("First batch", "s", "From the start of the loop (stoker_first_batch_seconds).",
-         last(f"max({of('first_batch_seconds')})")),
+         f"max({ever('first_batch_seconds')})"),
 ]
 
 STORAGE = [
@@ -215,8 +218,8 @@ STORAGE = [
           ("delivered {{split}}", rate("loaders_storage_bytes_total", "split"))),
     lines("Page cache of the data set", "percentunit", "Share of the files' bytes in memory, by a sample of the files, "
           "before the first epoch and after the newest one (stoker_page_cache_resident_before_ratio, "
-          "stoker_page_cache_resident_ratio).", ("before", f"avg({of('page_cache_resident_before_ratio')})"),
-          ("now", f"avg({of('page_cache_resident_ratio')})"), max=1),
+          f"stoker_page_cache_resident_ratio); {NO_FILES}.", ("before", f"avg({of('page_cache_resident_before_ratio')})"),
+          ("now", f"avg({of('page_cache_resident_ratio')})"), max=1, empty=NO_FILES),
     lines("Bytes by tier", "Bps", "As the program asked for them (stoker_tiers_bytes_total).",
           ("{{tier}} {{op}}", rate("tiers_bytes_total", "tier, op"))),
     lines("Operations by tier", "ops", "Finished operations (stoker_tiers_duration_seconds).",
@@ -230,7 +233,7 @@ STORAGE = [
     lines("Errors of tiers", "short", "Operations that failed so far (stoker_tiers_errors_total).",
           ("{{tier}} {{op}} {{errno}}", total(of('tiers_errors_total'), 'tier, op, errno'))),
     Panel("table", "Tiers", "none", "The tiers of this run. An emulated one keeps to rates and latencies that were "
-          "given to it (stoker_tier_info).", ("", last(total(of("tier_info"), "tier, type, emulated"))),
+          "given to it (stoker_tier_info).", ("", total(ever("tier_info"), "tier, type, emulated")),
           columns={"tier": "Tier", "type": "Type", "emulated": "Emulated"}),
 ]
 
@@ -260,9 +263,9 @@ CHECKPOINTS = [
     lines("Drains and retries", "short", "So far (stoker_checkpoints_drained_total, stoker_checkpoints_drain_retries_total).",
           ("drained", total(of("checkpoints_drained_total"))), ("retries", total(of("checkpoints_drain_retries_total")))),
     stat("Size of a set", "bytes", "Of the newest one (stoker_checkpoints_set_bytes).",
-         last(f"max({of('checkpoints_set_bytes')})"), empty="no checkpoint"),
+         f"max({ever('checkpoints_set_bytes')})", empty="no checkpoint"),
     stat("Degraded", "short", "1: training goes on without a tier that fails or hangs (stoker_checkpoints_degraded).",
-         last(f"max({of('checkpoints_degraded')})"), steps=(0.5, 1), empty="no checkpoint"),
+         f"max({ever('checkpoints_degraded')})", steps=(0.5, 1), empty="no checkpoint"),
     stat("Restores", "short", "State read back at the start of this process (stoker_checkpoints_parts_duration_seconds).",
          whole(PARTS + '_count{part="restore"}')),
 ]
@@ -332,24 +335,23 @@ RUN_LABELS = {"run": "Run", "loader": "Loader", "dataset": "Data set", "model": 
 ABOUT = [
     Panel("table", "The run", "none", "What it is and which binary ran it "
           "(stoker_run_info, stoker_build_info). The configuration is a hash of the resolved YAML.",
-          ("", last(f"{of('run_info')} * on (job, instance) group_left (version, revision, compiler, torch) "
-                    f"{of('build_info')}")),
+          ("", f"{last_info()} * on (job, instance, run) group_left (version, revision, compiler, torch) {ever('build_info')}"),
           columns=RUN_LABELS | {"version": "Version", "revision": "Revision", "compiler": "Compiler",
                                 "torch": "LibTorch", "instance": "Address"}, wide=24),
 ]
 
-IMAGES_PER_LOOP = last_of_runs(f"{in_run(of_job(IMAGES))} / {in_run(of_job('wall_seconds_total'), 'avg')}")
+IMAGES_PER_LOOP = f"{of_runs(IMAGES)} / {of_runs('wall_seconds_total', 'avg')}"
 COMPARE = [
     Panel("table", "Runs", "none", "Whole runs, also those that are over: shares of the trainer's and of the device's "
           "time (as on the dashboard Stoker run), images and time of the training loop.",
-          ("", f"sum by ({', '.join(RUN_LABELS)}) ({last_of_runs(INFO)})"),
+          ("", f"sum by ({', '.join(RUN_LABELS)}) (last_over_time({INFO}{EVER}))"),
           ("I/O share", run_share(WAITED, SEGMENTS)),
           ("Device idle", run_share(IDLE, OBSERVED)),
           ("Idle for data", run_share(DATA_IDLE, OBSERVED)),
           ("Checkpoint stall", run_share(STALLED, SEGMENTS)),
           ("Images/s", IMAGES_PER_LOOP),
-          ("Loop", last_of_runs(in_run(of_job("wall_seconds_total"), "avg"))),
-          ("Images", last_of_runs(in_run(of_job(IMAGES)))),
+          ("Loop", of_runs("wall_seconds_total", "avg")),
+          ("Images", of_runs(IMAGES)),
           columns=RUN_LABELS, units={"I/O share": "percentunit", "Device idle": "percentunit",
                                      "Idle for data": "percentunit", "Checkpoint stall": "percentunit",
                                      "Images/s": "short", "Loop": "s", "Images": "short"}, wide=24, high=10),
@@ -368,7 +370,7 @@ COMPARE = [
     lines("Device idle over time", "percentunit", "stoker_device_idle_seconds_total / "
           "stoker_device_observed_seconds_total.", ("{{run}}", f"{run_rate(IDLE)} / {run_rate(OBSERVED)}"),
           max=1, wide=12),
-    lines("Loss", "short", "stoker_loss.", ("{{run}}", in_run(of_job("loss"), "avg")), wide=12),
+    lines("Loss", "short", f"stoker_loss; {EMULATED}.", ("{{run}}", in_run(of_job("loss"), "avg")), wide=12, empty=EMULATED),
 ]
 RANK_WALL, RANK_SEGMENTS, RANK_IDLE = "ranks_wall_seconds_total", "ranks_segments_seconds_total", "ranks_device_idle_seconds_total"
 

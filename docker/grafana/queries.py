@@ -1,8 +1,7 @@
 """The few forms of PromQL that the panels are made of. `{@` stands for the chosen job and instance."""
 
 RATE = "[$__rate_interval]"
-# Every second, as the last scrape of a run counts: a run that is over still has its counters there.
-EVER = "[$__range:1s]"
+EVER = "[$__range]"
 INFO = 'stoker_run_info{job=~"$job",run=~"$run"}'
 
 
@@ -20,15 +19,17 @@ def rate(series, by=""):
     return total(f"rate({of(series)}{RATE})", by)
 
 
-def last(query):
-    """The last value while the chosen run was there. Summed before it is looked for, so that an earlier run at the
-    same address, with other labels, is not mixed in."""
-    return f"last_over_time((({query}) and on () stoker_run_info{{@,run=~\"$run\"}}){EVER})"
+def ever(series, rule="last"):
+    """The last value that the chosen run had of each series, though it be over. The series are those of prometheus/rules.yml
+    with the label `run`: an earlier run at the same address is not mixed in, and a week costs its samples and no more."""
+    name, _, labels = series.partition("{")
+    chosen = '{@,run=~"$run",' + labels if labels else '{@,run=~"$run"}'
+    return f"last_over_time(run:stoker_{name}:{rule}{chosen}{EVER})"
 
 
 def whole(series, by=""):
     """What a counter, which starts at 0 with the run, came to."""
-    return total(last(total(of(series), "job, instance" + (f", {by}" if by else ""))), by)
+    return total(ever(series), by)
 
 
 def share(part, all_of_it, how=rate):
@@ -54,16 +55,15 @@ def mean(histogram, by="", labels=""):
     return f"{rate(histogram + '_sum' + labels, by)} / ({rate(histogram + '_count' + labels, by)} > 0)"
 
 
-def newest(histogram, labels=""):
-    """What was observed last: the growth of the sum where the count grew (the mean of several in 5 s)."""
-    def growth(part):
-        series = of(f"{histogram}_{part}{labels}")
-        return f"sum({series} - {series} offset 5s)"
-    return last(f"{growth('sum')} / ({growth('count')} > 0)")
+def newest(histogram, part):
+    """What was observed last; the mean over ranks."""
+    series = f'{histogram}{{part="{part}"}}'
+    return f"avg({ever(series, 'newest')})"
 
 
-def last_of_runs(query):
-    return f"last_over_time(({query}){EVER})"
+def last_info():
+    """The run's labels, though it be over."""
+    return f'last_over_time(stoker_run_info{{@,run=~"$run"}}{EVER})'
 
 
 def in_run(query, over_ranks="sum"):
@@ -79,6 +79,11 @@ def run_rate(series):
     return in_run(f"rate({of_job(series)}{RATE})")
 
 
+def of_runs(series, over_ranks="sum"):
+    """What a counter came to in each run."""
+    return f"{over_ranks} by (run) ({ever(series)})".replace("{@", '{job=~"$job"')
+
+
 def run_share(part, all_of_it):
     """Of the whole run, by run."""
-    return last_of_runs(f"{in_run(of_job(part))} / {in_run(of_job(all_of_it))}")
+    return f"{of_runs(part)} / {of_runs(all_of_it)}"

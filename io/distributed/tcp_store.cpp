@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <map>
-#include <ranges>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -39,50 +39,108 @@ FileDescriptor loopback_socket(uint16_t& port) {
   return socket;
 }
 
-std::string hello_key(int64_t rank) { return fmt::format("hello/{}", rank); }
-std::string start_key(const std::string& word) { return "start/" + word; }
+// How ranks find each other in a store that may have keys of earlier starts, and visitors:
+//
+//  1. Each rank but the first draws a word, takes a number, and leaves under it a letter: its word,
+//     its rank, the world's size and the job.
+//  2. Rank 0 answers each letter once, under its word: with the name of this start, or why it does
+//     not belong here. Letters of processes that are gone cost nothing.
+//  3. Who gets the name says under it that it is here. The first one of a rank is that rank.
+constexpr const char* kLetters = "letters";
+constexpr char kStart = '+', kRefused = '-';
+
+std::string letter_key(int64_t number) { return fmt::format("letter/{}", number); }
+std::string answer_key(const std::string& word) { return "answer/" + word; }
 std::string here_key(const std::string& start, int64_t rank) {
   return fmt::format("{}/here/{}", start, rank);
 }
 
-// Rank 0's part: tells `start` to whoever says hello, until all have heard it.
-void tell_start(c10d::Store& store, const Ranks& ranks, const std::string& start,
-                std::chrono::milliseconds timeout) {
-  std::map<int64_t, std::string> missing;  // with the word that was answered last
-  for (int64_t rank = 1; rank < ranks.world; ++rank) missing[rank] = "";
-  for (const TimePoint begin = Clock::now(); !missing.empty();) {
-    std::erase_if(missing,
-                  [&](const auto& each) { return store.check({here_key(start, each.first)}); });
-    for (auto& [rank, answered] : missing) {
-      const std::string word =
-          store.check({hello_key(rank)}) ? store.get_to_str(hello_key(rank)) : "";
-      if (word == answered) continue;
-      store.set(start_key(word), start);
-      answered = word;
-    }
-    if (missing.empty()) return;
-    if (Clock::now() - begin > timeout) {
-      throw std::runtime_error(fmt::format("within {:g} s there came no rank {}",
-                                           std::chrono::duration<double>(timeout).count(),
-                                           fmt::join(std::views::keys(missing), ", ")));
-    }
-    std::this_thread::sleep_for(kPoll);
+struct Letter {
+  std::string word;
+  int64_t rank = 0;
+  int64_t world = 0;
+  std::string job;
+
+  std::string text() const { return fmt::format("{} {} {} {}", word, rank, world, job); }
+  explicit Letter(const std::string& text) {
+    std::istringstream in(text);
+    in >> word >> rank >> world >> std::ws;
+    std::getline(in, job);
   }
-}
+  Letter(std::string word, const Ranks& ranks)
+      : word(std::move(word)), rank(ranks.rank), world(ranks.world), job(ranks.job) {}
+};
+
+// Rank 0's part: answers letters until all ranks are here.
+class Host {
+ public:
+  Host(c10d::Store& store, const Ranks& ranks) : store_(store), ranks_(ranks) {
+    for (int64_t rank = 1; rank < ranks.world; ++rank) missing_.insert(rank);
+  }
+  std::string wait(std::chrono::milliseconds timeout) {
+    for (const TimePoint begin = Clock::now(); !missing_.empty();) {
+      std::erase_if(missing_,
+                    [this](int64_t rank) { return store_.check({here_key(start_, rank)}); });
+      answer_letters();
+      if (missing_.empty()) break;
+      if (Clock::now() - begin > timeout) {
+        throw std::runtime_error(fmt::format("within {:g} s there came no rank {}{}",
+                                             std::chrono::duration<double>(timeout).count(),
+                                             fmt::join(missing_, ", "), refused_));
+      }
+      std::this_thread::sleep_for(kPoll);
+    }
+    return start_;
+  }
+
+ private:
+  void answer_letters() {
+    // Whoever took a number may have died before it left its letter.
+    const int64_t numbers = store_.add(kLetters, 0);
+    for (; known_ < numbers; ++known_) expected_.insert(known_ + 1);
+    std::erase_if(expected_, [this](int64_t number) {
+      if (!store_.check({letter_key(number)})) return false;
+      const Letter letter(store_.get_to_str(letter_key(number)));
+      const std::string refusal = refuses(letter);
+      if (!refusal.empty()) refused_ = "; one that came was refused: " + refusal;
+      store_.set(answer_key(letter.word), refusal.empty() ? kStart + start_ : kRefused + refusal);
+      return true;
+    });
+  }
+  // Why whoever wrote it is no rank of this job.
+  std::string refuses(const Letter& letter) const {
+    if (letter.job != ranks_.job) {
+      return fmt::format("it is of job '{}', and rank 0 of job '{}'", letter.job, ranks_.job);
+    }
+    if (letter.world == ranks_.world) return "";
+    return fmt::format("it is rank {} of {}, and rank 0 is one of {}", letter.rank, letter.world,
+                       ranks_.world);
+  }
+
+  c10d::Store& store_;
+  const Ranks& ranks_;
+  const std::string start_ = unique_name("");
+  std::set<int64_t> missing_;
+  int64_t known_ = 0;           // numbers of letters
+  std::set<int64_t> expected_;  // those that were not answered
+  std::string refused_;
+};
 
 // The name of this start of the job, by which all its ranks call their keys: a store that outlives
 // a restart has those of earlier ones. torchrun's count of restarts is no such name: after a node
-// has joined, it is another one on each node.
+// has joined, it is another one on each node. Error: this process is none of these ranks.
 std::string agreed_start(c10d::Store& store, const Ranks& ranks,
                          std::chrono::milliseconds timeout) {
-  const std::string word = unique_name("");
-  if (ranks.first()) {
-    tell_start(store, ranks, word, timeout);
-    return word;
+  if (ranks.first()) return Host(store, ranks).wait(timeout);
+  const Letter own(unique_name(""), ranks);
+  store.set(letter_key(store.add(kLetters, 1)), own.text());
+  const std::string answer = store.get_to_str(answer_key(own.word));
+  const std::string start = answer.substr(1);
+  if (answer.front() == kRefused) throw Error(ExitCode::environment, start);
+  // It may be started anew: that is worth another try.
+  if (store.add(here_key(start, ranks.rank), 1) > 1) {
+    throw Error(ExitCode::device, fmt::format("another process is rank {} there", ranks.rank));
   }
-  store.set(hello_key(ranks.rank), word);
-  const std::string start = store.get_to_str(start_key(word));
-  store.set(here_key(start, ranks.rank), "");
   return start;
 }
 
@@ -119,15 +177,21 @@ TcpStore::TcpStore(const Ranks& ranks, std::chrono::milliseconds timeout)
   options.timeout = timeout;
   const char* failed =
       options.isServer ? "cannot serve the ranks' store at" : "found no store of the ranks at";
+  const char* const advice =
+      ": give each job a MASTER_PORT of its own, and all its ranks one launcher";
   try {
     const auto all = c10::make_intrusive<c10d::PrefixStore>(
         "stoker", c10::make_intrusive<c10d::TCPStore>(ranks.host, options));
     failed = "did not meet the others in the ranks' store at";
     client_->store =
         c10::make_intrusive<c10d::PrefixStore>(agreed_start(*all, ranks, timeout), all);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("{}: is none of the ranks that meet in the store at {}: {}{}",
+                            ranks.text(), client_->where, error.what(), advice));
   } catch (const std::exception& error) {
-    throw Error(ExitCode::device, fmt::format("{}: {} {}: {}", ranks.text(), failed, client_->where,
-                                              first_line(error)));
+    throw Error(ExitCode::device, fmt::format("{}: {} {}: {}{}", ranks.text(), failed,
+                                              client_->where, first_line(error), advice));
   }
 }
 

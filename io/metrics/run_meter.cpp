@@ -6,6 +6,20 @@
 #include <limits>
 
 namespace stoker {
+namespace {
+
+// The trainer's time in these segments between two readings.
+double spent_s(const LiveSegments::Reading& now, const LiveSegments::Reading& before,
+               std::initializer_list<Segment> segments) {
+  double spent = 0;
+  for (const Segment segment : segments) {
+    const auto i = static_cast<size_t>(segment);
+    spent += std::max(0.0, now.spent_s[i] - before.spent_s[i]);
+  }
+  return spent;
+}
+
+}  // namespace
 
 RunTotals operator-(const RunTotals& now, const RunTotals& before) {
   RunTotals piece = now;
@@ -59,7 +73,7 @@ void RunMeter::set_phase(RunPhase phase) {
     state_.at_begin = read_machine(state_.info.disks);
     state_.loop_begin = Clock::now();
   }
-  move_on();
+  moved_on();
 }
 
 void RunMeter::end_loop(const std::optional<Spread>& rates) {
@@ -73,7 +87,7 @@ void RunMeter::end(RunPhase phase, int exit_code, const std::string& error) {
   state_.phase = phase;
   state_.exit_code = exit_code;
   state_.error = error;
-  move_on();
+  moved_on();
   if (!state_.ended) state_.ended = beat_;
 }
 
@@ -82,9 +96,14 @@ void RunMeter::set_ranks(std::vector<RankTimes> ranks) {
   state_.ranks = std::move(ranks);
 }
 
+void RunMeter::moved_on() {
+  beat_ = Clock::now();
+  at_beat_ = segments_.read();
+}
+
 void RunMeter::beat() {
   const std::lock_guard lock(mutex_);
-  move_on();
+  moved_on();
 }
 
 void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill) {
@@ -99,7 +118,7 @@ void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill
     step_times_.add(from_seconds(piece.wall_s));
     data_waits_.add(from_seconds(piece.segments[static_cast<size_t>(Segment::data_wait)]));
     state_.last_step_unix_s = unix_now();
-    move_on();
+    moved_on();
     if (epochs_.empty() || epochs_.back().second != totals.epoch) {
       epochs_.emplace_back(state_.totals.steps + 1, totals.epoch);
     }
@@ -128,7 +147,7 @@ void RunMeter::add_evaluated(int64_t images) {
   const std::lock_guard lock(mutex_);
   ++state_.eval_batches;
   state_.eval_images += images;
-  move_on();
+  moved_on();
 }
 
 void RunMeter::set_cache(const CacheEvidence& evidence) {
@@ -146,21 +165,17 @@ void RunMeter::set_window_idle(double share) {
   state_.window_idle = share;
 }
 
-double RunMeter::paused_s() const {
-  return segments_.read().spent_s[static_cast<size_t>(Segment::paused)];
-}
-
-void RunMeter::move_on() {
-  beat_ = Clock::now();
-  paused_at_beat_s_ = paused_s();
-}
-
 RunMeter::State RunMeter::state() const {
   const std::lock_guard lock(mutex_);
   State result = state_;
-  result.since_beat_s =
-      std::max(0.0, seconds(Clock::now() - beat_) - (paused_s() - paused_at_beat_s_));
   result.doing = segments_.read();
+  const auto since_beat = [&](std::initializer_list<Segment> segments) {
+    return spent_s(result.doing, at_beat_, segments);
+  };
+  result.since_beat_s =
+      std::max(0.0, seconds(Clock::now() - beat_) - since_beat({Segment::paused}));
+  result.stalled_s = std::max(
+      0.0, result.since_beat_s - since_beat({Segment::checkpoint_stall, Segment::allreduce}));
   result.step_times = step_times_.totals();
   result.data_waits = data_waits_.totals();
   return result;

@@ -119,7 +119,7 @@ class RunMeter {
   // What all ranks came to so far, in their order.
   void set_ranks(std::vector<RankTimes> ranks);
   // Says that something moved on: a step, a batch of the evaluation. /healthz looks at the time
-  // since.
+  // since (State::stalled_s).
   void beat();
   // Call it after every step. queue_fill: how full the queue before the trainer is. totals: since
   // the loop began, never less than those of the call before; a call without a further step updates
@@ -176,6 +176,9 @@ class RunMeter {
     // Seconds since something moved on, without those in which the process stood still: the
     // heartbeat.
     double since_beat_s = 0;
+    // Of these, the seconds in which the trainer did not wait for what has a time limit of its own:
+    // a checkpoint (checkpoint.hang_seconds), the other ranks (distributed.timeout).
+    double stalled_s = 0;
     // When the phase first was `train`, and when the run ended.
     std::optional<TimePoint> loop_begin;
     std::optional<TimePoint> ended;
@@ -206,15 +209,12 @@ class RunMeter {
   std::optional<int64_t> epoch_of(int64_t step) const;
 
  private:
-  // How long the process has stood still in this loop.
-  double paused_s() const;
-  // Something moved on now. With the mutex held.
-  void move_on();
+  void moved_on();  // with the mutex held
 
   mutable std::mutex mutex_;
   State state_;
   TimePoint beat_ = Clock::now();
-  double paused_at_beat_s_ = 0;
+  LiveSegments::Reading at_beat_;
   StepTally step_times_;
   StepTally data_waits_;
   History history_;

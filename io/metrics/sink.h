@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "io/core/config/registry.h"
 #include "io/core/notify.h"
+#include "io/metrics/clock.h"
 
 namespace stoker {
 
@@ -33,8 +35,9 @@ class MetricsSink {
     // The device is: figures are to say so.
     bool emulated = false;
     Hub& hub;  // everything that is measured, at any time
-    // Any thread may ask.
-    std::function<bool()> stopping;  // a signal asked the process to end
+    // By when the process has to have ended, because a signal asked it to. Empty: none has. Any
+    // thread may ask.
+    std::function<std::optional<TimePoint>()> ends_by;
     // What a thread of the sink's own could not write; once is enough. As an Error of write(): the
     // sink gets no more reports, and the run goes on and ends with exit code 3.
     Notify failed = [](const std::string&) {};

@@ -108,7 +108,7 @@ const char* to_string(CacheVerdict::Level level) {
 
 bool makes_progress(const RunMeter::State& run, double stalled_after_s) {
   const bool working = run.phase == RunPhase::train || run.phase == RunPhase::eval;
-  return !working || run.since_beat_s <= stalled_after_s;
+  return !working || run.stalled_s <= stalled_after_s;
 }
 
 Verdict judge(const RunRecord& record, double stalled_after_s) {
@@ -121,7 +121,7 @@ Verdict judge(const RunRecord& record, double stalled_after_s) {
   if (!makes_progress(run, stalled_after_s)) {
     verdict = {Verdict::Level::stalled,
                fmt::format("Nothing has moved for {:.0f} s; the trainer is in {}.",
-                           run.since_beat_s, segment_name(run.doing.segment)),
+                           run.stalled_s, segment_name(run.doing.segment)),
                {}};
     for (const TierMeter::State& tier : record.tiers) {
       if (tier.in_flight == 0) continue;

@@ -40,7 +40,8 @@ const char* to_string(Verdict::Level level);
 // stalled.
 Verdict judge(const RunRecord& record, double stalled_after_s);
 
-// Whether a step, or a batch of the evaluation, ended lately. Always so in other phases.
+// Whether a step, or a batch of the evaluation, ended lately, or the trainer waits for what has a
+// time limit of its own (RunMeter::State::stalled_s). Always so in other phases.
 bool makes_progress(const RunMeter::State& run, double stalled_after_s);
 
 // Where the data came from.

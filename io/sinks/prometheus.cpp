@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,13 +28,65 @@
 namespace stoker {
 namespace {
 
+// How long a run waits at its end for its last scrape. A value.
+struct Linger {
+  std::optional<double> seconds;  // absent: auto
+};
+
+}  // namespace
+
+template <>
+struct Scalar<Linger> {
+  static bool parse(const std::string& text, Linger& out) {
+    double seconds = 0;
+    const bool number = parse_number(text, seconds) && seconds >= 0 && seconds <= 3600;
+    if (text != word && !number) return false;
+    out.seconds = number ? std::optional(seconds) : std::nullopt;
+    return true;
+  }
+  static std::string format(const Linger& value) {
+    return value.seconds ? fmt::format("{}", *value.seconds) : word;
+  }
+  static constexpr const char* expected = "auto or a number of seconds from 0 to 3600";
+  static constexpr const char* word = "auto";
+};
+
+namespace {
+
+// When the next scrape is due, by when those before it came. Any thread.
+class Scrapes {
+ public:
+  void came() {
+    const std::lock_guard lock(mutex_);
+    const TimePoint now = Clock::now();
+    if (last_) pauses_[scrapes_++ % pauses_.size()] = now - *last_;
+    last_ = now;
+  }
+  // Empty: nobody scrapes. Who came once may come again.
+  std::optional<TimePoint> due() const {
+    const std::lock_guard lock(mutex_);
+    if (!last_) return std::nullopt;
+    const Clock::duration pause =
+        scrapes_ == 0 ? kUsualPause : *std::max_element(pauses_.begin(), pauses_.end());
+    if (pause > kLongestPause) return std::nullopt;
+    return *last_ + pause + pause / 4 + kLate;
+  }
+
+ private:
+  static constexpr std::chrono::seconds kUsualPause{15}, kLongestPause{120}, kLate{1};
+  mutable std::mutex mutex_;
+  std::optional<TimePoint> last_;
+  size_t scrapes_ = 0;
+  std::array<Clock::duration, 4> pauses_{};  // the last ones
+};
+
 enum class Port { fixed, automatic };
 EnumNames<Port> enum_names(Port) { return {{"fixed", Port::fixed}, {"auto", Port::automatic}}; }
 
 struct PrometheusOptions {
   HttpAddress listen{"127.0.0.1", 9464};
   Port port = Port::fixed;
-  double linger = 0;
+  Linger linger;
   double stalled_seconds = 120;
   double save_seconds = 10;
   std::string pushgateway;
@@ -48,10 +103,13 @@ struct PrometheusOptions {
       "another free port is used.");
     v("linger", linger,
       "The run waits for at most this number of seconds at its end until its last state was "
-      "scraped.",
-      Limits{0, 3600});
+      "scraped. auto: until whoever scraped /metrics so far should have come once more; not at all "
+      "where nobody did. After a signal, as auto, within checkpoint.grace_seconds.");
     v("stalled_seconds", stalled_seconds,
-      "/healthz answers 503 after this number of seconds without a step.", Limits{1, 1e6});
+      "/healthz answers 503 after this number of seconds without a step. What the trainer waits "
+      "for "
+      "a checkpoint (checkpoint.hang_seconds) or other ranks (distributed.timeout) does not count.",
+      Limits{1, 1e6});
     v("save_seconds", save_seconds, "The seconds between two writes of metrics.prom.",
       Limits{1, 1e6});
     v("pushgateway", pushgateway,
@@ -146,6 +204,7 @@ class Prometheus final : public MetricsSink {
   }
 
   HttpReply metrics() {
+    scrapes_.came();
     const RunPhase phase = inputs_.hub.run().state().phase;  // at least that is in the text
     HttpReply reply{200, "text/plain; version=0.0.4; charset=utf-8", exposition_.text()};
     if (phase == RunPhase::completed || phase == RunPhase::stopped || phase == RunPhase::failed) {
@@ -162,7 +221,7 @@ class Prometheus final : public MetricsSink {
     return {healthy ? 200 : 503, kText,
             fmt::format("{}: {}, step {}, {:.1f} s since the last progress\n",
                         healthy ? "ok" : "unhealthy", to_string(run.phase), run.totals.steps,
-                        run.since_beat_s)};
+                        run.stalled_s)};
   }
 
   HttpReply status() {
@@ -200,12 +259,25 @@ class Prometheus final : public MetricsSink {
 
   // Until somebody has seen the end of the run, who else would believe in what it saw last.
   void linger() {
-    const TimePoint end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                             std::chrono::duration<double>(options_.linger));
-    while (!end_seen_ && Clock::now() < end && !inputs_.stopping()) {
+    const TimePoint begin = Clock::now();
+    const auto wait = std::chrono::duration_cast<std::chrono::seconds>(linger_end(begin) - begin);
+    if (!end_seen_ && wait.count() > 0) {
+      inputs_.log(
+          fmt::format("waiting at most {} s until this run's end is scraped", wait.count()));
+    }
+    while (!end_seen_ && Clock::now() < linger_end(begin)) {
       std::unique_lock lock(mutex_);
       scraped_.wait_for(lock, std::chrono::milliseconds(50));
     }
+  }
+
+  // begin: of the wait. A signal may come while it lasts.
+  TimePoint linger_end(TimePoint begin) const {
+    const std::optional<double> seconds = options_.linger.seconds;
+    const std::optional<TimePoint> ends_by = inputs_.ends_by();
+    if (seconds && (*seconds == 0 || !ends_by)) return begin + from_seconds(*seconds);
+    const TimePoint due = scrapes_.due().value_or(begin);
+    return ends_by ? std::min(due, *ends_by) : due;
   }
 
   void push() {
@@ -226,6 +298,7 @@ class Prometheus final : public MetricsSink {
   const Options options_;
   const Inputs inputs_;
   Exposition exposition_;
+  Scrapes scrapes_;
   std::atomic<bool> end_seen_{false};
   std::mutex mutex_;
   std::condition_variable scraped_;

@@ -100,7 +100,7 @@ TEST(ObjectSets, no_other_operations_are_needed_than_every_tier_has) {
 
 TEST(ObjectSets, a_set_is_not_there_before_its_manifest) {
   BucketRun run;
-  SetStore store("slow", *run.bucket, "run", "run");
+  SetStore store("slow", *run.bucket, "run", {.run = "run"});
   store.open_for_writing();
   const std::unique_ptr<SetWriter> writer = store.begin(7);
   const size_t file = writer->add_file("state.safetensors", 3, FileAccess::direct);
@@ -114,7 +114,7 @@ TEST(ObjectSets, a_set_is_not_there_before_its_manifest) {
 
 TEST(ObjectSets, a_set_that_is_given_up_leaves_nothing) {
   BucketRun run;
-  SetStore store("slow", *run.bucket, "run", "run");
+  SetStore store("slow", *run.bucket, "run", {.run = "run"});
   store.open_for_writing();
   std::unique_ptr<SetWriter> writer = store.begin(7);
   const std::vector<uint8_t> bytes = {1, 2, 3};
@@ -187,7 +187,7 @@ TEST(ObjectSets, a_second_process_is_refused_while_the_first_lives) {
   BucketRun run;
   run.start(kToBucket);
   run.save(1);
-  SetStore second("slow", *run.bucket, "run", "run");
+  SetStore second("slow", *run.bucket, "run", {.run = "run"});
   const std::string why = error_of([&] { second.open_for_writing(); });
   EXPECT_THAT(why,
               HasSubstr("checkpoint directory slow:run is in use by another process (process " +

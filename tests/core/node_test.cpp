@@ -155,5 +155,11 @@ TEST(Node, yaml_text_reads_back_as_the_same_tree) {
   EXPECT_EQ(to_yaml(parse_yaml(once, "u.yaml")), once);
 }
 
+TEST(Node, a_flat_tree_has_each_value_by_its_path) {
+  const Node tree = parse_yaml("b: {c: 1, d: {}}\na: [x, {e: \"8\"}]\nf: []\n", "t.yaml");
+  EXPECT_EQ(flat(tree),
+            (FlatTree{{"b.c", "1"}, {"b.d", "{}"}, {"a.0", "x"}, {"a.1.e", "\"8\""}, {"f", "[]"}}));
+}
+
 }  // namespace
 }  // namespace stoker

@@ -9,15 +9,12 @@ import sys
 import tempfile
 import time
 import unittest
-import urllib.error
-import urllib.parse
-import urllib.request
 
-from stoker import SOURCE, Process, configuration, emulated, free_port, needed, posix, read_summary, until
+from live_prometheus import PROMTOOL, RULES, Prometheus, fetch
+from stoker import SOURCE, Process, configuration, emulated, free_port, posix, read_summary
 
-GRAFANA, RULES = SOURCE / "docker/grafana", SOURCE / "docker/prometheus"
+GRAFANA = SOURCE / "docker/grafana"
 README = SOURCE / "docker/README.md"
-PROMETHEUS, PROMTOOL = (needed(program, package="prometheus") for program in ("prometheus", "promtool"))
 TOLERANCE = 0.02
 
 
@@ -33,12 +30,6 @@ def run_configuration(listen):
         metrics=f"{{every_steps: 5, sinks: [{{type: csv}}, {{type: prometheus, listen: '{listen}', linger: 30}}]}}")
 
 
-SCRAPES = """
-global: {{scrape_interval: 1s, scrape_timeout: 900ms, evaluation_interval: 1s}}
-rule_files: [{rules}]
-scrape_configs:
-  - {{job_name: stoker, static_configs: [{{targets: ["{listen}"]}}]}}
-"""
 PANEL_TYPES = {"timeseries", "stat", "gauge", "heatmap", "table", "row"}
 UNITS = {"percentunit", "s", "short", "none", "Bps", "bytes", "ops", "watt"}
 
@@ -133,11 +124,13 @@ class Files(unittest.TestCase):
                 at, expr = f"{panel['title']} {target['refId']}", target["expr"]
                 if target["datasource"]["uid"] != "${datasource}":
                     complain(f"{at}: data source")
+                if re.search(r"\[[^\]]*:", expr):
+                    complain(f"{at}: a subquery, which costs all of its steps over a week: make it a recording rule")
                 if re.search(r"\b(rate|irate|increase|delta)\(", expr) and re.search(r"\[\d", expr):
                     complain(f"{at}: a fixed interval instead of $__rate_interval")
                 if re.search(r"\b(rate|increase)\([^\[]*(?<!_total)(?<!_sum)(?<!_count)(?<!_bucket)\{", expr):
                     complain(f"{at}: the rate of what is no counter")
-                for labels in re.findall(r"(?:stoker|process)_\w+\{([^}]*)\}", expr):
+                for labels in re.findall(r"(?:stoker|process)_\w+(?::\w+)?\{([^}]*)\}", expr):
                     wanted = 'job=~"$job",instance=~"$instance"' if name == "overview" else 'job=~"$job"'
                     if not labels.startswith(wanted):
                         complain(f"{at}: {{{labels}}} does not choose job and instance")
@@ -185,35 +178,6 @@ class RuleFiles(unittest.TestCase):
 
     def test_alerts_fire_and_do_not(self):
         self.promtool("test", "rules", "rules_test.yml")
-
-
-def fetch(url, timeout=10):
-    with urllib.request.urlopen(url, timeout=timeout) as answer:
-        return answer.read().decode()
-
-
-class Prometheus:
-    def __init__(self, folder, target):
-        self.address = f"127.0.0.1:{free_port()}"
-        config = folder / "prometheus.yml"
-        config.write_text(SCRAPES.format(rules=RULES / "rules.yml", listen=target))
-        self.log = folder / "prometheus.log"
-        with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [PROMETHEUS, f"--config.file={config}", f"--storage.tsdb.path={folder / 'prometheus'}",
-                 f"--web.listen-address={self.address}"], stdout=log, stderr=log)
-        until(lambda: fetch(f"http://{self.address}/-/ready"), self.log.read_text, 30)
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(30)
-
-    def get(self, path, **parameters):
-        try:
-            text = fetch(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}", 60)
-        except urllib.error.HTTPError as error:
-            raise AssertionError(f"{parameters}: {error.read().decode()}") from error
-        return json.loads(text)["data"]
 
 
 class Run:

@@ -147,6 +147,27 @@ TEST(RunMeter, a_report_without_a_step_is_no_heartbeat) {
   EXPECT_GE(meter.state().since_beat_s, 0.002);
 }
 
+// A wait with a time limit of its own: neither while it lasts nor after it does it count as a stall.
+TEST(RunMeter, a_wait_that_is_watched_is_no_stall) {
+  constexpr std::chrono::hours kHour(1);
+  for (const Segment watched : {Segment::checkpoint_stall, Segment::allreduce}) {
+    RunMeter meter;
+    LiveSegments::Spent spent{};
+    meter.segments().begin(watched, Clock::now() - kHour, spent);
+    EXPECT_EQ(meter.state().stalled_s, 0);
+    spent[static_cast<size_t>(watched)] = kHour;
+    meter.segments().begin(Segment::compute, Clock::now(), spent);
+    EXPECT_EQ(meter.state().stalled_s, 0);
+    meter.beat();  // what was waited before it is over
+    const RunMeter::State later = meter.state();
+    EXPECT_EQ(later.stalled_s, later.since_beat_s);
+  }
+  RunMeter meter;
+  meter.segments().begin(Segment::data_wait, Clock::now() - kHour, {});
+  const RunMeter::State waiting = meter.state();
+  EXPECT_EQ(waiting.stalled_s, waiting.since_beat_s);
+}
+
 TEST(RunMeter, is_read_while_it_is_written) {
   RunMeter meter;
   std::jthread reader([&](const std::stop_token& stop) {

@@ -97,7 +97,7 @@ TEST(Verdict, ALoaderThatDoesNothingAheadIsToldOfOneThatDoes) {
 
 TEST(Verdict, AStallSaysWhereTheTrainerIsAndWhatIsUnderWay) {
   RunMeter::State run = run_with(IdleCause::data, 0.01);
-  run.since_beat_s = kStalledAfter + 1;
+  run.stalled_s = kStalledAfter + 1;
   run.doing.segment = Segment::data_wait;
   TierMeter::State tier;
   tier.name = "data";

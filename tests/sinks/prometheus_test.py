@@ -153,6 +153,19 @@ class PrometheusTest(StokerTest):
         self.assertEqual(process.wait(timeout=30), 75)
         self.healthcheck(f"127.0.0.1:{self.port}", code=3)
 
+    def test_a_checkpoint_that_takes_long_is_no_stall(self):
+        slow = f"storage.slow={emulated(self.dir / 'slow', write_mb_per_s=0.02)}"
+        saving = self.serving(slow, EMULATED[0], "checkpoint={type: direct, slow: slow, every_steps: 5, snapshot: sync}",
+                              sink=", stalled_seconds: 2")
+
+        def long_save():
+            status = json.loads(self.get("/api/status")[1])
+            return (status["health"]["segment"] == "checkpoint_stall" and
+                    status["now_unix_s"] - status["last_step_unix_s"] > 5 and status)
+        health = saving.until(long_save)["health"]
+        self.assertTrue(health["healthy"], health)
+        self.assertEqual(self.get("/healthz")[0], 200)
+
     def test_a_port_that_is_taken(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", self.port))

@@ -25,7 +25,7 @@ struct SinkRig {
         .create({.run_dir = run.path(),
                  .log = [this](const std::string& line) { log.push_back(line); },
                  .hub = hub,
-                 .stopping = [] { return false; },
+                 .ends_by = [] { return std::optional<TimePoint>(); },
                  .failed = [this](const std::string& error) { failures.push_back(error); }});
   }
 };

@@ -149,7 +149,7 @@ Advice advise_on(const Subject& subject, const AdviseArguments& arguments) {
   advice.epochs = passes_of(subject.options, per_epoch).epochs;
   const double steps = advice.epochs * static_cast<double>(per_epoch);
   advice.pace = subject.run ? pace_of(subject.options, subject.run->summary, steps,
-                                      1 + static_cast<int64_t>(subject.run->other_ranks.size()))
+                                      std::ssize(directories_of_ranks(subject.run->directory)))
                             : pace_of(subject.options, nlohmann::json(), steps, 1);
   advice.uses =
       configured_uses(subject.options, data->dataset(), data->tiers().at(subject.tier).list(""),

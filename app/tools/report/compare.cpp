@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "app/tools/report/course.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 
@@ -20,65 +21,61 @@ using Runs = std::vector<RunFiles>;
 constexpr size_t kFewestWindows = 5;
 constexpr size_t kFewestRuns = 3;
 
-// The figure of all ranks together in a window of rank 0: rates are summed, and shares are
-// averaged. Absent if a rank has no row of that step.
-std::optional<double> of_all_ranks(const RunFiles& run, const CompareMetric& metric, size_t row) {
-  if (run.other_ranks.empty()) return run.steps.column(metric.name)[row];
-  const auto step = run.steps.column("steps").at(row);
-  double sum = *run.steps.column(metric.name)[row];
-  for (const Table& rank : run.other_ranks) {
-    const Table::Column& steps = rank.column("steps");
-    const auto same = static_cast<size_t>(std::ranges::find(steps, step) - steps.begin());
-    const Table::Column& values = rank.column(metric.name);
-    if (same >= values.size() || !values[same]) return std::nullopt;
-    sum += *values[same];
-  }
-  return metric.relative ? sum : sum / static_cast<double>(1 + run.other_ranks.size());
-}
+// The courses of all figures in a run, as compare_metrics() has them.
+using Courses = std::vector<Course>;
 
-std::vector<Piece> windows(const RunFiles& run, const CompareMetric& metric) {
-  const Table::Column& values = run.steps.column(metric.name);
-  const Table::Column& ends = run.steps.column("wall_s");
-  std::vector<Piece> result;
-  for (size_t row = 1; row < values.size() && row < ends.size(); ++row) {
-    if (!values[row] || !ends[row] || !ends[row - 1] || *ends[row] <= *ends[row - 1]) continue;
-    const std::optional<double> value = of_all_ranks(run, metric, row);
-    if (value) result.push_back({*value, *ends[row] - *ends[row - 1]});
+std::vector<Courses> followed(const Runs& runs) {
+  std::vector<FollowedFigure> figures;
+  for (const CompareMetric& metric : compare_metrics()) {
+    figures.push_back({metric.name, metric.relative});  // rates are summed
   }
-  return result;
-}
-
-std::vector<Piece> all_windows(const Runs& runs, const CompareMetric& metric) {
-  std::vector<Piece> result;
+  std::vector<Courses> result;
   for (const RunFiles& run : runs) {
-    const std::vector<Piece> own = windows(run, metric);
-    result.insert(result.end(), own.begin(), own.end());
+    result.push_back(courses_of(directories_of_ranks(run.directory), figures));
   }
   return result;
 }
 
-std::vector<double> means(const Runs& runs, const CompareMetric& metric) {
-  std::vector<double> result;
-  for (const RunFiles& run : runs) {
-    const std::vector<Piece> own = windows(run, metric);
-    if (!own.empty()) result.push_back(level(own));
+// A figure in the runs of one side.
+class Sample {
+ public:
+  Sample(const std::vector<Courses>& runs, const CompareMetric& metric) {
+    const auto is = [&metric](const CompareMetric& each) {
+      return std::string(each.name) == metric.name;
+    };
+    const auto place = std::ranges::find_if(compare_metrics(), is) - compare_metrics().begin();
+    for (const Courses& run : runs) courses_.push_back(&run[static_cast<size_t>(place)]);
   }
-  return result;
-}
+  size_t windows() const {
+    size_t sum = 0;
+    for (const Course* course : courses_) sum += course->windows();
+    return sum;
+  }
+  std::vector<Piece> pieces() const {
+    std::vector<Piece> all;
+    for (const Course* course : courses_) {
+      const std::vector<Piece> own = course->pieces();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+  // One for each run that has windows.
+  std::vector<double> means() const {
+    std::vector<double> result;
+    for (const Course* course : courses_) {
+      if (course->windows() > 0) result.push_back(level(course->pieces()));
+    }
+    return result;
+  }
+  double autocorrelation() const {
+    double most = 0;
+    for (const Course* course : courses_) most = std::max(most, course->autocorrelation());
+    return most;
+  }
 
-// Pearson's correlation of neighbours. 0 if all are equal.
-double autocorrelation(const std::vector<Piece>& pieces) {
-  if (pieces.size() < 3) return 0;
-  double mean = 0;
-  for (const Piece& piece : pieces) mean += piece.value / static_cast<double>(pieces.size());
-  double together = 0, whole = 0, before = 0;
-  for (const Piece& piece : pieces) {
-    const double apart = piece.value - mean;
-    whole += apart * apart;
-    together += apart * std::exchange(before, apart);
-  }
-  return whole > 0 ? together / whole : 0;
-}
+ private:
+  std::vector<const Course*> courses_;
+};
 
 template <class T>
 std::optional<MetricComparison> compare_samples(const std::vector<T>& a, const std::vector<T>& b,
@@ -97,16 +94,16 @@ std::optional<MetricComparison> compare_samples(const std::vector<T>& a, const s
   return result;
 }
 
-std::optional<MetricComparison> compare_one(const Runs& a, const Runs& b,
+std::optional<MetricComparison> compare_one(const Sample& a, const Sample& b,
                                             const CompareMetric& metric, bool by_runs) {
-  auto result = by_runs ? compare_samples(means(a, metric), means(b, metric), metric)
-                        : compare_samples(all_windows(a, metric), all_windows(b, metric), metric);
-  for (const Runs* side : {&a, &b}) {
-    for (size_t i = 0; result && i < side->size(); ++i) {
-      result->autocorrelation =
-          std::max(result->autocorrelation, autocorrelation(windows((*side)[i], metric)));
-    }
+  auto result = by_runs ? compare_samples(a.means(), b.means(), metric)
+                        : compare_samples(a.pieces(), b.pieces(), metric);
+  if (!result) return result;
+  if (!by_runs) {
+    result->values_a = a.windows();
+    result->values_b = b.windows();
   }
+  result->autocorrelation = std::max(a.autocorrelation(), b.autocorrelation());
   return result;
 }
 
@@ -200,7 +197,9 @@ std::vector<Difference> between_sides(const Runs& a, const Runs& b,
   return result;
 }
 
-std::string ranks_of(const RunFiles& run) { return std::to_string(1 + run.other_ranks.size()); }
+std::string ranks_of(const RunFiles& run) {
+  return std::to_string(directories_of_ranks(run.directory).size());
+}
 
 void add_notes(Comparison& out, const Runs& a, const Runs& b) {
   if (out.metrics.empty()) return;
@@ -257,19 +256,21 @@ Comparison compare(const Runs& a, const Runs& b, const CompareMetric& metric) {
   for (const RunFiles& run : b) out.b.push_back(run.directory);
   out.by_runs = a.size() >= kFewestRuns && b.size() >= kFewestRuns;
   check_conditions(out, a, b);
-  for (const Runs* side : {&a, &b}) {
-    const size_t found = all_windows(*side, metric).size();
+  const std::vector<Courses> courses_a = followed(a), courses_b = followed(b);
+  for (const std::vector<Courses>* side : {&courses_a, &courses_b}) {
+    const size_t found = Sample(*side, metric).windows();
     if (found >= kFewestWindows) continue;
     out.reasons.push_back(fmt::format(
         "{} has {} windows of {} beside the first: {} are needed (lower metrics.every_steps)",
-        side == &a ? "A" : "B", found, metric.name, kFewestWindows));
+        side == &courses_a ? "A" : "B", found, metric.name, kFewestWindows));
   }
   std::vector<CompareMetric> order{metric};
   for (const CompareMetric& other : compare_metrics()) {
     if (std::string(other.name) != metric.name) order.push_back(other);
   }
   for (const CompareMetric& one : order) {
-    if (auto found = compare_one(a, b, one, out.by_runs)) out.metrics.push_back(*found);
+    const Sample of_a(courses_a, one), of_b(courses_b, one);
+    if (auto found = compare_one(of_a, of_b, one, out.by_runs)) out.metrics.push_back(*found);
   }
   const bool measured = !out.metrics.empty() && out.metrics.front().metric.name == metric.name;
   out.verdict = out.reasons.empty() && measured ? out.metrics.front().verdict

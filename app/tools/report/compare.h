@@ -59,7 +59,7 @@ struct Comparison {
 // divided, so that a rare stall counts for what it costs. With many ranks a window is that of all
 // of them: rates are summed, shares averaged. With three runs or more on both sides
 // each run counts once. Windows of one run resemble each other and are drawn in blocks where there
-// are fewer.
+// are fewer. Reads the runs' steps.csv, row by row (courses_of()).
 Comparison compare(const std::vector<RunFiles>& a, const std::vector<RunFiles>& b,
                    const CompareMetric& metric);
 

@@ -63,7 +63,7 @@ double threshold_of(const std::string& text) {
 std::vector<RunFiles> read(const std::vector<std::string>& directories) {
   std::vector<RunFiles> runs;
   runs.reserve(directories.size());
-  for (const std::string& directory : directories) runs.push_back(read_run(directory));
+  for (const std::string& directory : directories) runs.push_back(read_run_outcome(directory));
   return runs;
 }
 

@@ -27,18 +27,29 @@ nlohmann::json parse_run_json(std::string_view text, const std::string& path) {
   }
 }
 
-RunFiles read_run_so_far(const std::string& directory) {
+namespace {
+
+RunFiles without_tables(const std::string& directory) {
   RunFiles run;
   run.directory = directory;
   if (read_if_there(run.path("summary.json"))) run.summary = read_json(run.path("summary.json"));
   run.environment = read_json(run.path("environment.json"));
   run.config = read_if_there(run.path("config.yaml")).value_or("");
+  return run;
+}
+
+}  // namespace
+
+RunFiles read_run_so_far(const std::string& directory) {
+  RunFiles run = without_tables(directory);
   run.steps = Table::read(run.path("steps.csv"));
   run.timeline = Table::read(run.path("timeline.csv"));
-  for (const std::string& rank : directories_of_ranks(directory)) {
-    if (rank != directory) run.other_ranks.push_back(Table::read(rank + "/steps.csv"));
-  }
   return run;
+}
+
+RunFiles read_run_outcome(const std::string& directory) {
+  read_json(directory + "/summary.json");
+  return without_tables(directory);
 }
 
 void refuse_files_of(const std::vector<std::string>& directories, const char* why) {

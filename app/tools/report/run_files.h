@@ -15,10 +15,8 @@ struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   nlohmann::json summary;      // summary.json
   nlohmann::json environment;  // environment.json
   std::string config;          // config.yaml, the resolved configuration
-  Table steps;                 // steps.csv; empty without that sink
+  Table steps;                 // steps.csv; empty without that sink, or where it was not read
   Table timeline;              // timeline.csv; likewise
-  // steps.csv of the others, where many ranks made the run: 1 ...
-  std::vector<Table> other_ranks;
 
   // The path of a file in the directory, whether the file is there or not.
   std::string path(const std::string& file) const { return directory + "/" + file; }
@@ -39,8 +37,11 @@ std::vector<std::string> directories_of_ranks(const std::string& directory);
 // that has ended.
 RunFiles read_run(const std::string& directory);
 
-// The same for a run that was killed or is under way: its summary is null. Still an Error if
-// `directory` is not that of a run.
+// The same without the tables, which of a long run are large.
+RunFiles read_run_outcome(const std::string& directory);
+
+// What read_run() reads of a run that was killed or is under way: its summary is null. Still an
+// Error if `directory` is not that of a run.
 RunFiles read_run_so_far(const std::string& directory);
 
 // f(), which uses what these directories hold. Error(ExitCode::data), which names them, where a

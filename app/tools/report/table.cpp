@@ -1,15 +1,19 @@
 #include "app/tools/report/table.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 
 #include "io/core/error.h"
-#include "io/core/system/file.h"
-#include "io/core/text/csv.h"
 
 namespace stoker {
 namespace {
+
+constexpr size_t kPiece = 1 << 20, kLongestLine = 16 << 20;
 
 std::optional<double> number(std::string_view field, const std::string& path) {
   if (field.empty()) return std::nullopt;
@@ -24,32 +28,89 @@ std::optional<double> number(std::string_view field, const std::string& path) {
 
 }  // namespace
 
-Table Table::read(const std::string& path) { return parse(read_if_there(path).value_or(""), path); }
-
-Table Table::parse(std::string_view text, const std::string& path) {
-  Table table;
-  CsvReader reader(text.substr(0, text.rfind('\n') + 1));
-  std::vector<std::string> fields;
-  try {
-    while (reader.next(fields)) table.add(fields, path);
-  } catch (const CsvError& error) {
-    throw Error(ExitCode::environment,
-                path + ": line " + std::to_string(error.line()) + " " + error.what());
-  }
-  return table;
+TableReader::TableReader(const std::string& path) : path_(path) {
+  file_ = FileDescriptor(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!file_ && errno == ENOENT) return;
+  if (!file_) throw_errno("read", path, errno);
+  read_header();
 }
 
-void Table::add(const std::vector<std::string>& fields, const std::string& path) {
-  if (names_.empty()) {
-    names_ = fields;
-    columns_.resize(fields.size());
-    return;
+TableReader::TableReader(std::string_view text, const std::string& path)
+    : path_(path), buffer_(text.substr(0, text.rfind('\n') + 1)), whole_(buffer_.size()) {
+  reader_.emplace(buffer_);
+  read_header();
+}
+
+void TableReader::read_header() {
+  if (read_row()) names_ = fields_;
+}
+
+size_t TableReader::find(const std::string& name) const {
+  const auto found = std::ranges::find(names_, name);
+  return found == names_.end() ? kNone : static_cast<size_t>(found - names_.begin());
+}
+
+bool TableReader::next() {
+  if (names_.empty() || !read_row()) return false;
+  if (fields_.size() == names_.size()) return true;
+  throw Error(ExitCode::environment, path_ + ": a line has " + std::to_string(fields_.size()) +
+                                         " fields, its header " + std::to_string(names_.size()));
+}
+
+std::optional<double> TableReader::value(size_t column) const {
+  return column == kNone ? std::nullopt : number(fields_[column], path_);
+}
+
+bool TableReader::read_row() {
+  try {
+    while (!reader_ || !reader_->next(fields_)) {
+      if (!fill()) return false;
+    }
+    return true;
+  } catch (const CsvError& error) {
+    throw Error(
+        ExitCode::environment,
+        path_ + ": line " + std::to_string(lines_before_ + error.line()) + " " + error.what());
   }
-  if (fields.size() != names_.size()) {
-    throw Error(ExitCode::environment, path + ": a line has " + std::to_string(fields.size()) +
-                                           " fields, its header " + std::to_string(names_.size()));
+}
+
+// The next whole lines. False: there are none.
+bool TableReader::fill() {
+  if (!file_) return false;
+  reader_.reset();
+  const auto begin = buffer_.begin();
+  lines_before_ += std::count(begin, begin + static_cast<std::ptrdiff_t>(whole_), '\n');
+  buffer_.erase(0, whole_);
+  for (whole_ = 0; whole_ == 0; whole_ = buffer_.rfind('\n') + 1) {
+    const size_t size = buffer_.size();
+    if (size >= kLongestLine) {
+      throw Error(ExitCode::environment, path_ + ": a line has no end; is it a file of stoker's?");
+    }
+    buffer_.resize(size + kPiece);
+    const ssize_t count =
+        uninterrupted([&] { return ::read(file_.get(), buffer_.data() + size, kPiece); });
+    if (count < 0) throw_errno("read", path_, errno);
+    buffer_.resize(size + static_cast<size_t>(count));
+    if (count == 0) return false;
   }
-  for (size_t i = 0; i < fields.size(); ++i) columns_[i].push_back(number(fields[i], path));
+  reader_.emplace(std::string_view(buffer_).substr(0, whole_));
+  return true;
+}
+
+Table::Table(TableReader& reader) : names_(reader.names()), columns_(names_.size()) {
+  while (reader.next()) {
+    for (size_t i = 0; i < columns_.size(); ++i) columns_[i].push_back(reader.value(i));
+  }
+}
+
+Table Table::read(const std::string& path) {
+  TableReader reader(path);
+  return Table(reader);
+}
+
+Table Table::parse(std::string_view text, const std::string& path) {
+  TableReader reader(text, path);
+  return Table(reader);
 }
 
 const Table::Column& Table::column(const std::string& name) const {

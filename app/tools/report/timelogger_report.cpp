@@ -25,7 +25,7 @@ std::optional<double> bytes_read(const std::vector<std::string>& paths) {
   for (const std::string& run : paths) {
     for (const std::string& path : directories_of_ranks(run)) {
       if (!std::filesystem::exists(path + "/summary.json")) return std::nullopt;
-      const Json summary = read_run(path).summary;
+      const Json summary = read_run_outcome(path).summary;
       if (!summary.contains("loaders")) return std::nullopt;
       using_files_of({path}, [&] {
         for (const Json& loader : summary["loaders"]) {

@@ -82,7 +82,8 @@ ExitCode compare_with_trace(const std::string& run, bool json) {
   const bool ended = std::filesystem::exists(run + "/summary.json");
   NamedFigures from_summary, deviation;
   if (ended) {
-    from_summary = using_files_of({run}, [&] { return figures_of_summary(read_run(run).summary); });
+    from_summary =
+        using_files_of({run}, [&] { return figures_of_summary(read_run_outcome(run).summary); });
   }
   if (complete) deviation = deviations(from_trace, from_summary);
   if (json) {

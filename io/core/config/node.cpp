@@ -260,6 +260,15 @@ void keep_former(Node& node, const Node& type) {
   if (now == nullptr || now->scalar != type.scalar) node.former = std::make_shared<Node>(node);
 }
 
+void add_flat(const Node& node, const std::string& path, FlatTree& out) {
+  const auto below = [&](const std::string& name, const Node& child) {
+    add_flat(child, path.empty() ? name : path + "." + name, out);
+  };
+  if (node.entries.empty() && node.items.empty()) out.emplace_back(path, to_yaml(node));
+  for (const Node::Entry& entry : node.entries) below(entry.key, entry.value);
+  for (size_t i = 0; i < node.items.size(); ++i) below(std::to_string(i), node.items[i]);
+}
+
 }  // namespace
 
 std::string Position::text() const {
@@ -340,6 +349,12 @@ std::string to_yaml(const Node& node) {
   YAML::Emitter out;
   emit(out, node);
   return out.c_str();
+}
+
+FlatTree flat(const Node& tree) {
+  FlatTree out;
+  add_flat(tree, "", out);
+  return out;
 }
 
 }  // namespace stoker

@@ -107,4 +107,10 @@ bool is_plain_text(const std::string& text);
 // (positions aside). Pure; any thread.
 std::string to_yaml(const Node& node);
 
+// The values of a tree by their dotted paths, each as YAML, in the order of the file:
+// {"loader.workers", "4"}, {"metrics.sinks.0.type", "csv"}. An empty mapping or list is a value.
+// Pure; any thread.
+using FlatTree = std::vector<std::pair<std::string, std::string>>;
+FlatTree flat(const Node& tree);
+
 }  // namespace stoker

@@ -62,6 +62,7 @@ class Finder {
   Ranks read(const Names& names, const std::string& job, const std::string& host = "") const {
     Ranks ranks;
     ranks.launcher = names.launcher;
+    ranks.job = job;
     ranks.world = number(names.world, 1, 1 << 20);
     ranks.rank = number(names.rank, 0, ranks.world - 1);
     if (has(names.local_rank)) ranks.local_rank = number(names.local_rank, 0, ranks.world - 1);
@@ -86,6 +87,7 @@ class Finder {
 
 Ranks of_torchrun(const Finder& finder) {
   Ranks ranks = finder.read(kTorchrun, "");
+  ranks.job = finder.text("TORCHELASTIC_RUN_ID");
   if (finder.has("STOKER_LAUNCH")) {
     ranks.launcher = "stoker launch";
   } else if (!finder.has("TORCHELASTIC_RUN_ID")) {

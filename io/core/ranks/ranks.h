@@ -16,6 +16,9 @@ struct Ranks {
   int64_t local_world = 0;
   // Who started it: "torchrun", "Open MPI" ... Empty: nobody, it is a process by itself.
   std::string launcher;
+  // What the launcher calls the job, the same for all its ranks and no other's. Empty: it says
+  // nothing.
+  std::string job;
   // The store at which all ranks meet.
   std::string host;
   uint16_t port = 0;

@@ -84,8 +84,10 @@ std::vector<Figure> progress() {
        "The time at which the last step finished, as a heartbeat.", "System clock.",
        one([](R r) { return r.run.last_step_unix_s; })},
       {"since_progress_s", gauge, Unit::seconds,
-       "Time since a step, a batch of the evaluation or a phase of the run ended.",
-       "Monotonic clock.", one([](R r) { return r.run.since_beat_s; })},
+       "Time since a step, a batch of the evaluation or a phase of the run ended, without that in "
+       "which the trainer waited for a checkpoint or for other ranks, which have time limits of "
+       "their own.",
+       "Monotonic clock.", one([](R r) { return r.run.stalled_s; })},
       {"sinks_failed", counter, Unit::none,
        "Sinks that could not write and were left out; the run ends with exit code 3.",
        "Counted where a sink throws.", one([](R r) { return r.run.sinks_failed; })},

@@ -55,6 +55,12 @@ TEST(Ranks, torchrun_serves_the_store) {
   EXPECT_TRUE(found.store_is_served);
 }
 
+TEST(Ranks, a_job_has_the_name_that_its_launcher_gives_it) {
+  EXPECT_EQ(ranks(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", "a"}})).job, "a");
+  EXPECT_EQ(ranks(kSlurm).job, "17.0");
+  EXPECT_EQ(ranks(without(kTorchrun, "TORCHELASTIC_RUN_ID")).job, "");
+}
+
 TEST(Ranks, whoever_sets_the_same_variables_is_understood) {
   const Ranks job = ranks(
       {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "23456"}});

@@ -37,6 +37,27 @@ TEST_F(Files, what_is_no_table_is_an_error) {
             root / "u.csv" + ": a line has 1 fields, its header 2");
 }
 
+// More than is read at once.
+TEST_F(Files, a_table_of_any_length_is_read_row_by_row) {
+  constexpr int kRows = 300'000;
+  std::string text = "step,loss\n";
+  for (int i = 0; i < kRows; ++i) text += std::to_string(i) + ",0.25\n";
+  root.write("t.csv", text + "1,2");
+  TableReader reader(root / "t.csv");
+  const size_t step = reader.find("step"), none = reader.find("none");
+  int rows = 0;
+  while (reader.next()) {
+    ASSERT_EQ(reader.value(step), rows++);
+    ASSERT_EQ(reader.value(none), std::nullopt);
+  }
+  EXPECT_EQ(rows, kRows);
+  EXPECT_FALSE(reader.next());
+  EXPECT_EQ(Table::read(root / "t.csv").rows(), static_cast<size_t>(kRows));
+  root.write("u.csv", text + "1,\"2\n");
+  EXPECT_NE(error_of([&] { Table::read(root / "u.csv"); }).find("u.csv: line 300002 "),
+            std::string::npos);
+}
+
 TEST_F(Files, a_run_is_read_from_its_directory) {
   root.write("summary.json", R"({"steps": 3})");
   root.write("environment.json", R"({"cpu": "x"})");
@@ -47,6 +68,8 @@ TEST_F(Files, a_run_is_read_from_its_directory) {
   EXPECT_EQ(run.config, "run: {}\n");
   EXPECT_EQ(run.steps.rows(), 1u);
   EXPECT_EQ(run.timeline.rows(), 0u);
+  EXPECT_EQ(read_run_outcome(root.path()).summary, run.summary);
+  EXPECT_EQ(read_run_outcome(root.path()).steps.rows(), 0u);
 }
 
 TEST_F(Files, a_directory_without_a_summary_is_no_run) {

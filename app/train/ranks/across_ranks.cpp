@@ -4,7 +4,7 @@
 // same number of bytes from every rank. Loaders and checkpointers have threads of their own, so
 // they meet on named channels instead (RankGroup in io/core/ranks).
 
-#include "app/train/across_ranks.h"
+#include "app/train/ranks/across_ranks.h"
 
 #include <fmt/format.h>
 

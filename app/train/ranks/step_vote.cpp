@@ -17,7 +17,7 @@
 // evaluation does the same batch by batch. A rank that waits for data and gets no signal holds up
 // the others, as ever: then the time limit of the process ends those that were asked to stop.
 
-#include "app/train/step_vote.h"
+#include "app/train/ranks/step_vote.h"
 
 #include <algorithm>
 #include <utility>
