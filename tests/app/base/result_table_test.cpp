@@ -32,7 +32,7 @@ TEST(ResultTable, words_and_notes_have_escapes) {
   table.add({"a\x1b[2J\nb", int64_t{1}});
   table.note("c\x07");
   EXPECT_EQ(table.text(),
-            "name             size\n"
+            "name           size\n"
             "a\\x1b[2J\\x0ab     1\n"
             "    c\\x07\n");
   EXPECT_EQ(table.json()[0]["name"], "a\x1b[2J\nb");
