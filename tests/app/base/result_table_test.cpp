@@ -28,10 +28,13 @@ TEST(ResultTable, aligns_words_to_the_left_and_figures_to_the_right) {
 }
 
 TEST(ResultTable, words_and_notes_have_escapes) {
-  ResultTable table({{"name", "name"}});
-  table.add({"a\x1b[2J\nb"});
+  ResultTable table({{"name", "name"}, {"size", "size"}});
+  table.add({"a\x1b[2J\nb", int64_t{1}});
   table.note("c\x07");
-  EXPECT_EQ(table.text(), "name\na\\x1b[2J\\x0ab\n    c\\x07\n");
+  EXPECT_EQ(table.text(),
+            "name           size\n"
+            "a\\x1b[2J\\x0ab     1\n"
+            "    c\\x07\n");
   EXPECT_EQ(table.json()[0]["name"], "a\x1b[2J\nb");
 }
 

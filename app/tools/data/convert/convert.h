@@ -74,10 +74,11 @@ struct ConvertResult {
 //
 // After any failure, kill -9 too, the same call goes on with the shards that are missing, and the
 // result is the same to the byte (journal.h). Where the same call has come to its end before,
-// nothing is written: the samples are read, and compared with those that are there. Throws Error(ExitCode::environment) where the folder
-// has something else, Error(ExitCode::data) for bad samples, Error(ExitCode::storage) if the tier
-// that is read fails (io/dataset/read_sample.h) or something does not read as it was written, Error
-// with the code of hooks.stop; IoError. Starts and joins threads of its own.
+// nothing is written: the samples are read, and compared with those that are there. Throws
+// Error(ExitCode::environment) where the folder has something else, Error(ExitCode::data) for bad
+// samples, Error(ExitCode::storage) if the tier that is read fails (io/dataset/read_sample.h) or
+// something does not read as it was written, Error with the code of hooks.stop; IoError. Starts and
+// joins threads of its own.
 ConvertResult convert_dataset(const Dataset& dataset, const Decoder& decoder,
                               const ConvertTarget& target, const ConvertOptions& options,
                               const ConvertHooks& hooks = {});

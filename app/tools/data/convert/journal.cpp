@@ -104,7 +104,8 @@ void ConvertJournal::lock() {
                           files->full(prefix_)));
 }
 
-// A process that was killed leaves files without a name of their own.
+// A process that was killed leaves files without a name of their own. They are no part of any
+// listing, so that one that cannot be removed is in the way of nothing.
 void ConvertJournal::remove_temporaries() const {
   const FileTree* files = files_of(to_);
   if (files == nullptr) return;
@@ -115,7 +116,12 @@ void ConvertJournal::remove_temporaries() const {
   }
   for (const std::string& folder : folders) {
     for (const std::string& name : files->list(folder)) {
-      if (is_temporary(name) && name != kLock) files->remove(folder + name);
+      if (!is_temporary(name) || name == kLock) continue;
+      try {
+        files->remove(folder + name);
+      } catch (const IoError&) {
+        continue;
+      }
     }
   }
 }
