@@ -37,7 +37,7 @@ class MetricsSink {
     Hub& hub;  // everything that is measured, at any time
     // By when the process has to have ended, because a signal asked it to. Empty: none has. Any
     // thread may ask.
-    std::function<std::optional<TimePoint>()> ends_by;
+    std::function<std::optional<TimePoint>()> ends_by = [] { return std::optional<TimePoint>(); };
     // What a thread of the sink's own could not write; once is enough. As an Error of write(): the
     // sink gets no more reports, and the run goes on and ends with exit code 3.
     Notify failed = [](const std::string&) {};

@@ -40,9 +40,9 @@ struct TracedRun {
     RunInfo info;
     info.name = "quick \"start\"";
     hub.run().describe(info);
-    sink = make_sink("{type: trace" + options + "}",
-                     {directory.path(), [this](const std::string& line) { log += line; }, false,
-                      false, hub, [] { return false; }});
+    sink = make_sink(
+        "{type: trace" + options + "}",
+        {directory.path(), [this](const std::string& line) { log += line; }, false, false, hub});
   }
   // A step: the trainer waits for a worker, which reads one sample of a tier.
   void step(int64_t number, TierMeter& tier) {
@@ -181,8 +181,8 @@ TEST(Trace, time_begins_with_the_run) {
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
       3600;
   hub.run().describe(info);
-  const auto sink = make_sink("{type: trace}", {directory.path(), [](const std::string&) {}, false,
-                                                false, hub, [] { return false; }});
+  const auto sink =
+      make_sink("{type: trace}", {directory.path(), [](const std::string&) {}, false, false, hub});
   hub.tracer().record({"late", "trainer", Clock::now(), Clock::now()});
   sink->flush();
   const json trace = json::parse(directory.read("trace.json"));
@@ -261,8 +261,8 @@ TEST(Trace, names_are_escaped) {
 
 TEST(Trace, overwrites_none) {
   TracedRun run;
-  const MetricsSink::Inputs again{
-      run.directory.path(), [](const std::string&) {}, false, false, run.hub, [] { return false; }};
+  const MetricsSink::Inputs again{run.directory.path(), [](const std::string&) {}, false, false,
+                                  run.hub};
   EXPECT_EQ(error_of([&] { make_sink("{type: trace}", again); }),
             "create " + run.directory.path() + "/trace.json: File exists");
 }
@@ -276,8 +276,8 @@ TEST(Trace, refuses_a_limit_that_holds_nothing) {
 void trace_for_ever(const std::string& directory) {
   std::jthread([&] {
     Hub hub;
-    const auto sink = make_sink("{type: trace}", {directory, [](const std::string&) {}, false,
-                                                  false, hub, [] { return false; }});
+    const auto sink =
+        make_sink("{type: trace}", {directory, [](const std::string&) {}, false, false, hub});
     for (;;) {
       const TimePoint begin = Clock::now();
       std::this_thread::sleep_for(microseconds(10));

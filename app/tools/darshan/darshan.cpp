@@ -55,8 +55,9 @@ ProfileTrace::ProfileTrace(const std::string& directory)
     : sink_(Registry<MetricsSink>::global()
                 .parse(Section(parse_yaml("{type: trace, max_bytes: 4g}", "trace"), "", "trace",
                                nullptr))
-                .create({directory, [this](const std::string& line) { line_ = line; }, false, false,
-                         hub_, [] { return false; }})),
+                .create({.run_dir = directory,
+                         .log = [this](const std::string& line) { line_ = line; },
+                         .hub = hub_})),
       start_(Clock::now()) {}
 
 void ProfileTrace::add(IoProfile profile) {

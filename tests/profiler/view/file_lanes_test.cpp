@@ -77,8 +77,7 @@ TEST(FileLanesTest, sessions_put_a_file_into_one_row_of_the_trace) {
   const Node node = parse_yaml("{type: trace}", "test.yaml");
   const auto sink = Registry<MetricsSink>::global()
                         .parse(Section(node, "", "sink", nullptr))
-                        .create({directory.path(), [](const std::string&) {}, false, false, hub,
-                                 [] { return false; }});
+                        .create({directory.path(), [](const std::string&) {}, false, false, hub});
   IoProfile profile;
   profile.files = {used_file("/data/a", {{4096, 100, 0.001, 0.002}}),
                    used_file("/data/\xFF", {{0, 0, 0.002, 0.003}})};
