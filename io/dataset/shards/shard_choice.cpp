@@ -14,6 +14,7 @@
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/dataset/shards/braces.h"
+#include "io/dataset/shards/shard_index.h"
 
 namespace stoker {
 namespace {
@@ -28,7 +29,6 @@ size_t share_of(double share, size_t count) {
   return std::min(count, static_cast<size_t>(share * static_cast<double>(count) + kRounding));
 }
 
-constexpr std::string_view kIndex = ".index.json";
 constexpr const char* kSpecial = "*?[\\";
 
 // A pattern of keys, and which of the names that it stands for are there.
@@ -49,7 +49,8 @@ class Pattern {
   Objects find(const Storage& tier) {
     Objects found;
     for (ObjectInfo& object : tier.list(prefix_)) {
-      if (!object.key.ends_with(kIndex) && fits(object.key)) found.push_back(std::move(object));
+      if (!object.key.ends_with(kShardIndexEnd) && fits(object.key))
+        found.push_back(std::move(object));
     }
     return found;
   }
@@ -94,7 +95,7 @@ std::string Pattern::others(const Storage& tier, const std::string& name) const 
   const bool any_end = end.find_first_of(std::string(kSpecial) + "{}/") != std::string::npos;
   Names alike, all;
   for (const ObjectInfo& object : tier.list("")) {
-    if (object.key.ends_with('/') || object.key.ends_with(kIndex)) continue;
+    if (object.key.ends_with('/') || object.key.ends_with(kShardIndexEnd)) continue;
     Names& to = !any_end && object.key.ends_with(end) ? alike : all;
     if (to.size() < kLooked) to.push_back(object.key);
   }

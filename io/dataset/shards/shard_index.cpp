@@ -177,7 +177,7 @@ Bytes ShardFormat::assemble(const ShardSample& /*sample*/, const ShardRead& /*re
 
 ShardContents shard_contents(Storage& tier, const ObjectInfo& shard, const ShardFormat& format,
                              const Notify& notify) {
-  const std::string key = shard.key + ".index.json";
+  const std::string key = shard.key + std::string(kShardIndexEnd);
   const std::string name = format.name();
   if (auto kept = kept_index(tier, key, shard.bytes, name)) return std::move(*kept);
   ShardContents contents = format.scan(tier, shard);

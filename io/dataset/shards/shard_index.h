@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/core/error.h"
@@ -83,6 +84,9 @@ class ShardFormat {
   // BadSample for damage; as `read`.
   virtual Bytes assemble(const ShardSample& sample, const ShardRead& read, Buffer& out) const;
 };
+
+// The index of a shard is kept beside it, under its key with this end.
+inline constexpr std::string_view kShardIndexEnd = ".index.json";
 
 // What lies in a shard. It is taken from the index that is kept beside it, "<key>.index.json". If
 // there is no index, or it is for another shard or format, a scan finds it, and its index is kept.

@@ -18,6 +18,7 @@
 #include "app/tools/data/convert/verify.h"
 #include "io/core/parallel.h"
 #include "io/dataset/read_sample.h"
+#include "io/dataset/shards/shard_index.h"
 #include "io/storage/cached/staging.h"
 #include "io/storage/storage.h"
 
@@ -161,7 +162,8 @@ class Conversion {
     const WritableInfo info = options_.format.info();
     if (info.apart) return !there.empty();
     std::erase_if(there, [](const std::string& name) {
-      return !name.starts_with("train-") && !name.starts_with("test-");
+      return name.ends_with(kShardIndexEnd) ||
+             (!name.starts_with("train-") && !name.starts_with("test-"));
     });
     std::set<std::string> planned;
     for (const PlannedShard& shard : plan_.shards()) {

@@ -88,15 +88,17 @@ class Resumed(ConvertTest):
 
 class Again(ConvertTest):
     def test_the_same_command_after_its_end_is_no_error(self):
-        command = ("dataset", "convert", self.config, "out", "--format", "tar_shards", *SHARDS)
-        self.stoker(*command)
-        before = contents(self.dir / "out")
-        self.assertRegex(self.stoker(*command).stdout, "^complete already: 150 samples")
-        self.assertTrue(self.convert("out")["complete_before"])
-        self.assertEqual(contents(self.dir / "out"), before)
-        said = self.stoker(*command, "dataset.split.train_per_class=11", code=3)
-        self.assertIn("nothing is written over", said.stderr)
-        self.assertEqual(contents(self.dir / "out"), before)
+        for format in ("tar_shards", "tfrecord", "hdf5", "lmdb", "packed", "image_folder", "file_list"):
+            with self.subTest(format):
+                command = ("dataset", "convert", self.config, format, "--format", format, *SHARDS)
+                self.stoker(*command)
+                before = contents(self.dir / format)
+                self.assertRegex(self.stoker(*command).stdout, "^complete already: 150 samples")
+                self.assertTrue(self.convert(format, format=format)["complete_before"])
+                self.assertEqual(contents(self.dir / format), before)
+                said = self.stoker(*command, "dataset.split.train_per_class=11", code=3)
+                self.assertIn("nothing is written over", said.stderr)
+                self.assertEqual(contents(self.dir / format), before)
 
 
 class Converted(ConvertTest):
