@@ -202,7 +202,8 @@ void Trainer::train() {
                                            log_.notify());
   run.set_phase(RunPhase::train);
   ledger_.begin();
-  // Whoever sees that the whole process stood still.
+  // Whoever sees that the whole process stood still, from now on.
+  run.segments().beat();
   const Ticker beats("pause-watch", LiveSegments::kBeat, [&run] { run.segments().beat(); });
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), *sinks_,
                                          position_.step, position_.epoch);
