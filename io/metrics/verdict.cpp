@@ -120,8 +120,8 @@ Verdict judge(const RunRecord& record, double stalled_after_s) {
   }
   if (!makes_progress(run, stalled_after_s)) {
     verdict = {Verdict::Level::stalled,
-               fmt::format("Nothing has moved for {:.0f} s; the trainer is in {}.",
-                           run.stalled_s, segment_name(run.doing.segment)),
+               fmt::format("Nothing has moved for {:.0f} s; the trainer is in {}.", run.stalled_s,
+                           segment_name(run.doing.segment)),
                {}};
     for (const TierMeter::State& tier : record.tiers) {
       if (tier.in_flight == 0) continue;

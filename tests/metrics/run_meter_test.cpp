@@ -147,7 +147,8 @@ TEST(RunMeter, a_report_without_a_step_is_no_heartbeat) {
   EXPECT_GE(meter.state().since_beat_s, 0.002);
 }
 
-// A wait with a time limit of its own: neither while it lasts nor after it does it count as a stall.
+// A wait with a time limit of its own: neither while it lasts nor after it does it count as a
+// stall.
 TEST(RunMeter, a_wait_that_is_watched_is_no_stall) {
   constexpr std::chrono::hours kHour(1);
   for (const Segment watched : {Segment::checkpoint_stall, Segment::allreduce}) {

@@ -56,7 +56,8 @@ std::string differences(const std::vector<Facts>& of_ranks) {
   std::vector<Values> values;
   std::vector<std::string> names;
   for (const Facts& facts : of_ranks) {
-    for (const auto& [name, value] : facts) {
+    for (const auto& fact : facts) {
+      const std::string& name = fact.first;
       if (std::ranges::none_of(values, [&](const Values& v) { return v.contains(name); })) {
         names.push_back(name);
       }
