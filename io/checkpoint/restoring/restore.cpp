@@ -113,12 +113,18 @@ std::set<int64_t> Restorer::steps_of_all(const std::string& what, const std::set
 
 void Restorer::refuse_to_begin_on(const std::set<int64_t>& steps) {
   if (steps.empty()) return;
+  const int64_t newest = *steps.rbegin();
+  // Where it is the set of another rank, no tier of this one may have it.
+  const auto holder = std::ranges::find_if(tiers_.stores(), [&](const auto& store) {
+    return std::ranges::count(steps_of(*store), newest) > 0;
+  });
+  const SetStore& named = holder == tiers_.stores().end() ? tiers_.first() : **holder;
   throw Error(
       ExitCode::config,
       fmt::format("{} holds checkpoints up to step {}, and checkpoint.resume is none: go on "
                   "with checkpoint.resume=latest, or give this run another "
                   "checkpoint.directory (or run.name)",
-                  tiers_.first().full_directory(), *steps.rbegin()));
+                  named.full_directory(), newest));
 }
 
 Restored Restorer::load() {

@@ -191,6 +191,8 @@ class WhatIsResumed(TwelveSteps):
     def test_sets_in_the_way_of_a_run_that_does_not_resume_are_an_error(self):
         self.assertIn("fast/trial holds checkpoints up to step 12, and checkpoint.resume is none: go on "
                       "with checkpoint.resume=latest", self.refused())
+        shutil.rmtree(next(self.trial.dir.rglob("fast/trial")))
+        self.assertIn("slow/trial holds checkpoints up to step 12, ", self.refused())
 
     def test_no_sets_are_no_error_for_latest(self):
         process = self.trial.train(LATEST, "run.name=trial-two", "training.max_steps=1")
