@@ -8,16 +8,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "io/metrics/io_profile/io_recorder_options.h"
 #include "io/profiler/attach/attachment.h"
-#include "io/profiler/wrap/wrapped_functions.h"
+#include "io/profiler/io_profiler.h"
 #include "tests/support/temporary_directory.h"
 
 // What a call costs that the profiler sees, against the same call when it is detached, and when its
-// slots are replaced but counting is off. The three are interleaved, round by round.
+// slots are replaced but no session is open. The three are interleaved, round by round.
 //
 //   profiler_bench [ROUNDS] [CALLS]
 //
@@ -38,14 +40,15 @@ struct Case {
   std::function<void(int fd, FILE* stream)> call;
 };
 
-void enter(State state) {
+using Profiler = std::optional<IoProfiler>;
+
+void enter(State state, Profiler& profiler) {
   if (state == detached) {
-    count_calls(false);
-    Attachment::instance().detach();
+    profiler.reset();
   } else if (state == paused) {
-    Attachment::instance().attach(wrapped_functions());
+    profiler.emplace();
   } else {
-    count_calls(true);
+    profiler->begin({});
   }
 }
 
@@ -85,15 +88,16 @@ Times once(const Case& what, const std::string& path, int64_t calls) {
 }
 
 void measure(const Case& what, const std::string& path, int rounds, int64_t calls) {
+  Profiler profiler;
   std::array<std::array<std::vector<double>, kStates>, kClocks.size()> all;
   for (int round = 0; round < rounds; ++round) {
     for (const State state : {detached, paused, counted}) {
-      enter(state);
+      enter(state, profiler);
       const Times took = once(what, path, calls);
       for (size_t i = 0; i < took.size(); ++i) all[i][state].push_back(took[i]);
     }
   }
-  enter(detached);
+  profiler.reset();
   std::printf("%s, %zu thread%s\n", what.name, what.threads, what.threads == 1 ? "" : "s");
   for (size_t i = 0; i < all.size(); ++i) {
     std::array<double, 2> base{};
@@ -133,13 +137,13 @@ int run(int count, char** words) {
     if (std::getc(stream) == EOF) std::rewind(stream);
   };
   const auto whole = [&path](int, FILE*) { read_file(path); };
-  enter(paused);
+  Profiler profiler(std::in_place);
   const AttachFigures figures = Attachment::instance().figures();
   std::printf("attached: %.2f ms, %lld objects, %lld relocations, %lld slots (%lld unbound)\n",
               static_cast<double>(figures.last_pass_ns) / 1e6,
               static_cast<long long>(figures.objects), static_cast<long long>(figures.relocations),
               static_cast<long long>(figures.slots), static_cast<long long>(figures.unbound));
-  enter(detached);
+  profiler.reset();
   measure({"pread of 1 byte", 1, pread_byte}, path, rounds, calls);
   measure({"pread of 1 byte", 2, pread_byte}, path, rounds, calls);
   measure({"lseek", 1, seek}, path, rounds, calls);
