@@ -18,8 +18,8 @@ struct LongWait {
   double seconds = 0;
 };
 
-// What a run's trainer waits for now, by its figures: data, other ranks or a checkpoint. Empty: it
-// computes. Any thread.
+// What the trainer of a run waits for at this moment, by its figures: data, other ranks or a
+// checkpoint. Empty: it computes. Any thread.
 std::optional<LongWait> wait_of(const Hub& hub);
 
 // Tells the user of waits that last: a line after 10 s, after 20, 40 and so on. It has a thread of

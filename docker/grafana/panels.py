@@ -33,8 +33,7 @@ def stack(*args, **look):
 
 SEGMENTS, OBSERVED = "segments_seconds_total", "device_observed_seconds_total"
 IDLE, LATENCY = "device_idle_seconds_total", "tiers_duration_seconds"
-WAITED, STALLED, COMPUTED = (f'{SEGMENTS}{{segment="{name}"}}'
-                             for name in ("data_wait", "checkpoint_stall", "compute"))
+WAITED, STALLED, COMPUTED = (f'{SEGMENTS}{{segment="{name}"}}' for name in ("data_wait", "checkpoint_stall", "compute"))
 DATA_IDLE, STAGES = IDLE + '{cause="data"}', 'loaders_stages_duration_seconds_sum{split="train",stage!="wait"}'
 READ, DELIVERED = 'loaders_read_bytes_total{split="train"}', 'loaders_storage_bytes_total{split="train"}'
 STEPS_DONE, IMAGES = "step_duration_seconds_count", "images_total"
@@ -43,7 +42,6 @@ WORKERS, PLANNED = total(of('loaders_workers{split="train"}')), f"max({of('steps
 PARTS = "checkpoints_parts_duration_seconds"
 SHARE = {"max": 1, "steps": (0.05, 0.2)}
 MANY = "a run of many ranks"
-# Of panels that such a run leaves empty.
 EMULATED = "nothing on an emulated device, which computes nothing"
 NO_FILES = "nothing where the data are no files of this machine, as of an emulated tier or a bucket"
 NVML, DCGM = "an NVIDIA GPU (NVML)", "an NVIDIA GPU and dcgm-exporter (compose's profile gpu)"

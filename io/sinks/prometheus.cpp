@@ -107,8 +107,8 @@ struct PrometheusOptions {
       "where nobody did. After a signal, as auto, within checkpoint.grace_seconds.");
     v("stalled_seconds", stalled_seconds,
       "/healthz answers 503 after this number of seconds without a step. What the trainer waits "
-      "for "
-      "a checkpoint (checkpoint.hang_seconds) or other ranks (distributed.timeout) does not count.",
+      "for a checkpoint (checkpoint.hang_seconds) or other ranks (distributed.timeout) does not "
+      "count.",
       Limits{1, 1e6});
     v("save_seconds", save_seconds, "The seconds between two writes of metrics.prom.",
       Limits{1, 1e6});
