@@ -57,10 +57,10 @@ class Entry:
     reference: bool = False    # its class's pixels are compared with those of this entry
     buffers: str = ""          # of its batches: reused or fresh
     note: str = ""             # what else differs
+    ours: bool = False         # it is Stoker's, as every command with {stoker} is
 
-    @property
-    def ours(self):
-        return "{stoker}" in self.command
+    def __post_init__(self):
+        self.ours = self.ours or "{stoker}" in self.command
 
 
 @dataclasses.dataclass

@@ -1,5 +1,5 @@
 #!/bin/bash
-# setup.sh FOLDER [cv2|dali|tf|grain|torch|shards|spdl|ffcv|data|large|make-shards ...]: makes what arena.yaml and shards.yaml need
+# setup.sh FOLDER [stoker|cv2|dali|tf|grain|torch|turbo|shards|spdl|ffcv|data|large|make-shards ...]: makes what arena.yaml and shards.yaml need
 # below FOLDER (about 30 GB), all of it where nothing is named: a virtual environment per peer, the data set (from the archive that
 # STOKER_CALTECH101 names), 128 of its files for --pixels, photographs of ImageNet's sizes, and both in shards. What is there is left alone.
 # PYTHON: the interpreter, 3.10 to 3.12.
@@ -101,11 +101,15 @@ large() {
 
 names=("$@")
 data
+project=$(cd "$(dirname "$0")/../../.." && pwd)
+environment stoker "$project" numpy
 environment cv2 opencv-python-headless numpy
+environment turbo turboloader==2.39.0 numpy
 environment dali nvidia-dali-cuda130 numpy
 environment tf tensorflow==2.21.0 numpy
 environment grain grain numpy pillow opencv-python-headless
-environment torch torch==2.11.0 torchvision==0.26.0 numpy
+# train_cnn.py and python_checkpoints.py compare Stoker there.
+environment torch torch==2.11.0 torchvision==0.26.0 numpy safetensors "$project"
 # WebDataset and MosaicML Streaming, both with PyTorch's DataLoader.
 environment shards webdataset==1.0.2 mosaicml-streaming==0.13.0 torch==2.11.0 torchvision==0.26.0 numpy opencv-python-headless
 environment spdl spdl==0.8.0 numpy torch==2.11.0
