@@ -33,6 +33,8 @@ if(NOT STOKER_CORE_ALONE)
     stoker_get_wheels(${StokerTorch_WHEEL_DIR} ${wheels})
     find_package(StokerTorch REQUIRED QUIET)
   endif()
+  add_library(lib_torch INTERFACE)
+  target_link_libraries(lib_torch INTERFACE StokerTorch::torch)
   message(STATUS
     "LibTorch ${StokerTorch_VERSION} from ${StokerTorch_ORIGIN}: ${StokerTorch_LOCATION}")
 endif()

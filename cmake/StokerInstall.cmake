@@ -14,7 +14,7 @@ foreach(library ${libraries})
   install(TARGETS ${library} EXPORT stokerTargets LIBRARY DESTINATION ${folder})
 endforeach()
 set_target_properties(stoker_program PROPERTIES
-  INSTALL_RPATH "$ORIGIN/${lib_from_bin};${StokerTorch_RUNTIME_DIRS}")
+  INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
 install(TARGETS stoker_program)
 foreach(plugin stoker_cuda stoker_nccl)
   if(TARGET ${plugin})

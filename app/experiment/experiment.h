@@ -23,6 +23,9 @@ class Experiment {
 
   const ExperimentOptions& options() const { return options_; }
   const Ranks& ranks() const { return ranks_; }
+  // The half that loads data, and what loaders for this device and rank need.
+  ExperimentData& data() { return data_; }
+  LoaderUse loader_use(Split split);
   Hub& hub() { return data_.hub(); }
   Device& device() { return *device_; }
   const Tiers& tiers() const { return data_.tiers(); }
@@ -67,7 +70,6 @@ class Experiment {
   const Ranks ranks_;
   StepExchange exchange_;
   RankGroup& group_;
-  int64_t loaders_made_ = 0;
   std::unique_ptr<Device> device_;
   ExperimentData data_;
 };
