@@ -16,18 +16,11 @@ Experiment::Experiment(ExperimentOptions options, Notify notify, Ranks ranks, Ra
       data_(options_, notify_) {}
 
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
-  return options_.loader.create(
-      {.dataset = dataset(),
-       .decoder = decoder(),
-       .allocate = device_->allocator(),
-       .split = split,
-       .seed = options_.run.seed,
-       .notify = notify_,
-       .meter = split == Split::train ? hub().train_loader() : hub().test_loader(),
-       .shard = Shard{ranks_.rank, ranks_.world},
-       .device = device_.get(),
-       .group = group_,
-       .channel = fmt::format("loaders/{}", loaders_made_++)});
+  return data_.make_loader({.split = split,
+                            .shard = {ranks_.rank, ranks_.world},
+                            .allocate = device_->allocator(),
+                            .device = device_.get(),
+                            .group = group_});
 }
 
 std::shared_ptr<DeviceBatch> Experiment::on_device(const Batch& batch) {

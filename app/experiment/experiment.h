@@ -67,7 +67,6 @@ class Experiment {
   const Ranks ranks_;
   StepExchange exchange_;
   RankGroup& group_;
-  int64_t loaders_made_ = 0;
   std::unique_ptr<Device> device_;
   ExperimentData data_;
 };

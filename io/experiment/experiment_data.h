@@ -3,10 +3,24 @@
 #include <memory>
 #include <string>
 
+#include "io/core/system/memory.h"
 #include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {
+
+// What a loader works for, beside the data. A value; what it refers to must outlive the loader.
+struct LoaderUse {
+  Split split = Split::train;
+  // The part of every batch that is loaded.
+  Shard shard{};
+  // Memory of batches.
+  HostAllocator allocate = [](size_t bytes) { return allocate_huge(bytes, true); };
+  // Where batches go; null: they stay in host memory. Loader::Inputs says who needs one.
+  Device* device = nullptr;
+  // All ranks that load parts of the batches. They make the same loaders in the same order.
+  RankGroup& group = alone();
+};
 
 // The tiers, the data set and the decoder of an experiment, without its device: all that commands
 // about data need. Opening it may list the whole data set. The constructor opens them and throws
@@ -25,6 +39,10 @@ class ExperimentData {
   const Dataset& dataset() const { return *dataset_; }
   // Error(ExitCode::config) where it can't take what the data set's samples are (check_arrays()).
   const Decoder& decoder() const;
+  // A loader that has not been started, as `loader` of the configuration says. Its figures go into
+  // the hub, by split; it must not outlive this. Error(ExitCode::config) as decoder(), and for a
+  // loader that works for a device where none is given.
+  std::unique_ptr<Loader> make_loader(const LoaderUse& use);
   // The name of the tier that the data set reads; empty if it reads no tier.
   const std::string& tier() const { return tier_; }
   // The files of that tier. Null if it keeps no files, or if there is no tier. Lives as long as
@@ -32,6 +50,10 @@ class ExperimentData {
   const FileTree* files() const;
 
  private:
+  const Component<Loader> loader_;
+  const uint64_t seed_;
+  const Notify notify_;
+  int64_t loaders_made_ = 0;
   Hub hub_;  // outlives what writes into it
   Tiers tiers_;
   std::unique_ptr<Dataset> dataset_;

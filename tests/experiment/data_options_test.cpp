@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "io/core/system/memory.h"
 #include "io/experiment/experiment_data.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
@@ -18,14 +17,7 @@ TEST(DataOptions, the_data_half_of_an_experiment_is_read_and_opened_by_itself) {
   const DataOptions options =
       read_data_options(kQuickStart, {kImages, "loader.batch_size=4", "loader.digest=true"});
   ExperimentData data(options, {});
-  const auto loader =
-      options.loader.create({data.dataset(),
-                             data.decoder(),
-                             [](size_t bytes) { return allocate_huge(bytes, true); },
-                             Split::train,
-                             options.run.seed,
-                             {},
-                             data.hub().train_loader()});
+  const auto loader = data.make_loader({});
   loader->start(0, 0);
   const std::optional<Batch> batch = loader->next();
   ASSERT_TRUE(batch);
@@ -69,15 +61,7 @@ TEST(DataOptions, a_loader_that_works_for_a_device_needs_one) {
   const DataOptions options =
       read_data_options(kQuickStart, {kImages, "loader.type=device_prefetched"});
   ExperimentData data(options, {});
-  EXPECT_THAT(error_of([&] {
-                options.loader.create({data.dataset(),
-                                       data.decoder(),
-                                       [](size_t bytes) { return allocate_huge(bytes, true); },
-                                       Split::train,
-                                       options.run.seed,
-                                       {},
-                                       data.hub().train_loader()});
-              }),
+  EXPECT_THAT(error_of([&] { data.make_loader({}); }),
               ::testing::HasSubstr("set loader.type to prefetched"));
 }
 
