@@ -77,7 +77,11 @@ const std::vector<const char*>& training_sections() {
 
 DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides,
                               const Notify& note) {
-  Node root = load_experiment(path);
+  return read_data_options(load_experiment(path), overrides, note);
+}
+
+DataOptions read_data_options(Node root, const std::vector<std::string>& overrides,
+                              const Notify& note) {
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   ConfigContext context = begin_experiment(root);
   context.note = note;

@@ -92,6 +92,9 @@ const std::vector<const char*>& training_sections();
 // in the file; ExitCode::environment for a file that cannot be read.
 DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides,
                               const Notify& note = {});
+// The same of a tree that somebody has already; nothing is left of it.
+DataOptions read_data_options(Node root, const std::vector<std::string>& overrides,
+                              const Notify& note = {});
 
 // Both halves begin so. The file as a tree, which is not a sweep's; and, from the tree, what a
 // section must know while it is read: the plug-ins are loaded for the rest of the process, and the
