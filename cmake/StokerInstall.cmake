@@ -1,5 +1,6 @@
 # The installed tree: bin/stoker, its libraries in lib, plug-ins and tools in lib/stoker, include/stoker, and the CMake package with which
 # others build plug-ins. It keeps using the LibTorch that it was built with, where that lies.
+# The component `runtime` is what runs: a Python wheel holds it, and nothing else.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stoker)
 
@@ -11,20 +12,22 @@ foreach(library ${libraries})
   if(plugin)
     string(APPEND folder /stoker)
   endif()
-  install(TARGETS ${library} EXPORT stokerTargets LIBRARY DESTINATION ${folder})
+  install(TARGETS ${library} EXPORT stokerTargets LIBRARY DESTINATION ${folder} COMPONENT runtime)
 endforeach()
-set_target_properties(stoker_program PROPERTIES
-  INSTALL_RPATH "$ORIGIN/${lib_from_bin};${StokerTorch_RUNTIME_DIRS}")
-install(TARGETS stoker_program)
+if(TARGET stoker_program)
+  set_target_properties(stoker_program PROPERTIES
+    INSTALL_RPATH "$ORIGIN/${lib_from_bin};${StokerTorch_RUNTIME_DIRS}")
+  install(TARGETS stoker_program COMPONENT runtime)
+endif()
 foreach(plugin stoker_cuda stoker_nccl)
   if(TARGET ${plugin})
     set_target_properties(${plugin} PROPERTIES
       INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS};${STOKER_NVJPEG_DIR}/lib")
-    install(TARGETS ${plugin} DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
+    install(TARGETS ${plugin} DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker COMPONENT runtime)
   endif()
 endforeach()
 if(TARGET stoker_hdf5_program)
-  install(TARGETS stoker_hdf5_program DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
+  install(TARGETS stoker_hdf5_program DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker COMPONENT runtime)
 endif()
 # Interfaces of components, with all that they include.
 install(DIRECTORY io models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker
