@@ -1,6 +1,13 @@
-#include <nanobind/nanobind.h>
 #include <stoker_version.h>
 
-namespace nb = nanobind;
+#include "python/bindings/bindings.h"
 
-NB_MODULE(_core, module) { module.attr("__version__") = STOKER_VERSION; }
+NB_MODULE(_core, module) {
+  namespace python = stoker::python;
+  // What a program still holds when it ends is no leak of ours.
+  nanobind::set_leak_warnings(false);
+  module.attr("__version__") = STOKER_VERSION;
+  python::bind_errors(module);
+  python::bind_loader(module);
+  python::bind_decoder(module);
+}

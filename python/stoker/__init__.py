@@ -1,4 +1,22 @@
 """Stoker's engine: loading, checkpoints and I/O measurement for deep learning."""
-from ._core import __version__
+import sys as _sys
 
-__all__ = ["__version__"]
+if not getattr(_sys, "_is_gil_enabled", lambda: True)():
+    raise ImportError("stoker needs Python's global interpreter lock, and this is a free-threaded build: use the other one")
+
+from ._array import Array
+from ._batch import Batch, Skipped, Tolerated
+from ._core import Error, __version__
+from ._jpeg import decode_jpeg
+from ._loader import Loader
+
+__all__ = [
+    "Array",
+    "Batch",
+    "Error",
+    "Loader",
+    "Skipped",
+    "Tolerated",
+    "__version__",
+    "decode_jpeg",
+]
