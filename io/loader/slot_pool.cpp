@@ -16,6 +16,13 @@ SlotPool::SlotPool(HostAllocator allocate, size_t slot_bytes, int64_t count, uin
   for (int64_t i = 0; i < count; ++i) free_->slots.push_back(allocate_(slot_bytes_));
 }
 
+SlotPool::~SlotPool() {
+  std::vector<HostMemory> slots;  // freed without the lock
+  const std::lock_guard lock(free_->mutex);
+  free_->ended = true;
+  slots.swap(free_->slots);
+}
+
 void SlotPool::check_held() const {
   const int64_t held = [this] {
     const std::lock_guard lock(free_->mutex);
@@ -49,7 +56,7 @@ std::shared_ptr<uint8_t> SlotPool::acquire() {
   uint8_t* pixels = slot.data.get();
   return std::shared_ptr<uint8_t>(pixels, [slot = std::move(slot), free = free_](uint8_t*) {
     const std::lock_guard lock(free->mutex);
-    free->slots.push_back(slot);
+    if (!free->ended) free->slots.push_back(slot);
     --free->in_use;
   });
 }

@@ -22,6 +22,11 @@ class SlotPool {
   // Throws what `allocate` throws.
   SlotPool(HostAllocator allocate, size_t slot_bytes, int64_t count, uint64_t may_hold);
 
+  // Free slots go; those in use when they are let go of.
+  ~SlotPool();
+  SlotPool(const SlotPool&) = delete;
+  SlotPool& operator=(const SlotPool&) = delete;
+
   // Error(ExitCode::config) where callers hold as many batches as they may: none can be handed out.
   void check_held() const;
 
@@ -30,11 +35,12 @@ class SlotPool {
   std::shared_ptr<uint8_t> acquire();
 
  private:
-  // Shared with all slots in use, which come back to it even when the pool is gone.
+  // Shared with all slots in use.
   struct Free {
     std::mutex mutex;
     std::vector<HostMemory> slots;
     int64_t in_use = 0;
+    bool ended = false;
   };
   const HostAllocator allocate_;
   const size_t slot_bytes_;

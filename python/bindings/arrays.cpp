@@ -7,23 +7,22 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "python/bindings/consumer.h"
+#include "python/bindings/own_process.h"
 
 namespace nb = nanobind;
 
 namespace stoker::python {
 namespace {
 
-// What an array keeps alive. In a forked child it is left where it is: a lock in it may have been
-// taken when the process forked.
+// What an array keeps alive.
 struct Kept {
   std::shared_ptr<void> memory;
-  OwnProcess process;
+  InOwnProcess in_own_process;
 };
 
 void let_go(void* pointer) noexcept {
   auto* const kept = static_cast<Kept*>(pointer);
-  if (kept->process.here()) delete kept;
+  kept->in_own_process(kept);
 }
 
 nb::dlpack::dtype dtype_of(ArrayType type) {
@@ -68,7 +67,7 @@ HostMemory allocate_by(nb::handle allocate, size_t bytes) {
 
 nb::object array_of(std::shared_ptr<void> memory, void* data, ArrayType type,
                     const std::vector<size_t>& shape, const std::vector<int64_t>& strides) {
-  const nb::capsule owner(new Kept{std::move(memory), {}}, let_go);
+  const nb::capsule owner(std::make_unique<Kept>(Kept{std::move(memory), {}}).release(), let_go);
   return nb::cast(nb::ndarray<nb::array_api>(data, shape.size(), shape.data(), owner,
                                              strides.empty() ? nullptr : strides.data(),
                                              dtype_of(type)));

@@ -119,7 +119,9 @@ class CheckpointerHandle {
   CheckpointerHandle(nb::handle source, std::vector<std::string> overrides,
                      const std::vector<std::string>& names, const std::vector<Tensor>& tensors,
                      nb::object info, nb::object warn)
-      : info_(std::move(info)), warn_(std::move(warn)), opened_(std::make_unique<Opened>()) {
+      : info_(std::move(info)),
+        warn_(std::move(warn)),
+        opened_(std::make_unique<Opened>().release()) {
     Opened& opened = *opened_;
     opened.options =
         read_saving_options(configuration(source), overrides, opened.warnings.notify());
@@ -228,11 +230,8 @@ class CheckpointerHandle {
   }
   void close() {
     if (!opened_) return;
-    if (!process_.here()) {
-      (void)opened_.release();
-      return;
-    }
-    const std::unique_ptr<Opened> opened = std::move(opened_);
+    const OwnedHere<Opened> opened = std::move(opened_);
+    if (!process_.here()) return;
     {
       const nb::gil_scoped_release without;
       opened->saver.reset();
@@ -262,7 +261,7 @@ class CheckpointerHandle {
 
   const OwnProcess process_;
   const nb::object info_, warn_;
-  std::unique_ptr<Opened> opened_;
+  OwnedHere<Opened> opened_;
 };
 
 }  // namespace

@@ -1,14 +1,11 @@
 #include "python/bindings/consumer.h"
 
-#include <fmt/format.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <exception>
 #include <utility>
 
-#include "io/core/error.h"
 #include "io/core/interruption.h"
 
 namespace nb = nanobind;
@@ -50,12 +47,19 @@ bool Consumer::over_within(std::chrono::milliseconds time) {
 }
 
 void Consumer::await() {
-  while (!over_within(kLook)) {
+  for (bool over = false; !over;) {
+    over = over_within(kLook);
+    // Also when it is over: what the caller returned now would be lost.
     if (PyErr_CheckSignals() == 0) continue;
     const std::lock_guard lock(mutex_);
     stop_.request_stop();
     throw nb::python_error();
   }
+}
+
+bool Consumer::busy() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<bool>(task_);
 }
 
 void Consumer::end() {
@@ -96,19 +100,6 @@ void Consumer::work() {
     task_ = {};
     changed_.notify_all();
   }
-}
-
-int OwnProcess::current() { return ::getpid(); }
-
-bool OwnProcess::here() const { return current() == process_; }
-
-void OwnProcess::require(const char* what) const {
-  if (here()) return;
-  throw Error(
-      ExitCode::environment,
-      fmt::format("this {} was made in process {}, before the fork that made this one: make "
-                  "one here",
-                  what, process_));
 }
 
 }  // namespace stoker::python

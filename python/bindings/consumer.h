@@ -25,9 +25,11 @@ class Consumer {
 
   // Begins a task, which must not throw; none may be under way.
   void begin(std::function<void()> task);
-  // Waits for its end. Where a signal's handler raises meanwhile, the task is told to give up, and
+  // Waits for its end. Where a signal's handler raises by then, the task is told to give up, and
   // that error is thrown at once: the task may still be under way then.
   void await();
+  // Whether a task is under way: another thread may have begun one since an await().
+  bool busy();
   // Tells the task to give up, and waits for that, come what may.
   void end();
   // The three in one, for tasks that may throw: what the task throws is thrown here, and a signal's
@@ -44,19 +46,6 @@ class Consumer {
   std::stop_source stop_;
   bool leaving_ = false;
   std::jthread thread_;
-};
-
-// Whether this is the process that made the object, and no forked child of it: there its threads
-// are not.
-class OwnProcess {
- public:
-  bool here() const;
-  // Error(ExitCode::environment) in a child: `what` was made before the fork.
-  void require(const char* what) const;
-
- private:
-  static int current();
-  const int process_ = current();
 };
 
 }  // namespace stoker::python

@@ -74,6 +74,8 @@ DataOptions read_options(nb::handle source, const std::vector<std::string>& over
   return options;
 }
 
+[[noreturn]] void throw_closed() { throw Error(ExitCode::config, "this loader is closed"); }
+
 void check_shard(const Shard& shard) {
   if (shard.world >= 1 && shard.rank >= 0 && shard.rank < shard.world) return;
   throw Error(ExitCode::config, fmt::format("rank {} of {} ranks: rank must be from 0 to world - 1",
@@ -85,7 +87,7 @@ void check_shard(const Shard& shard) {
 LoaderHandle::LoaderHandle(nb::handle source, const std::vector<std::string>& overrides,
                            const std::string& split, int64_t rank, int64_t world,
                            nb::object allocate, uint64_t may_hold, nb::object log)
-    : log_(std::move(log)), opened_(std::make_unique<Opened>()) {
+    : log_(std::move(log)), opened_(std::make_unique<Opened>().release(), InOwnProcess()) {
   Opened& opened = *opened_;
   const LoaderUse use{.split = split_of(split),
                       .shard = {rank, world},
@@ -108,26 +110,24 @@ LoaderHandle::~LoaderHandle() { close(); }
 
 void LoaderHandle::close() {
   if (!opened_) return;
-  // The threads are the parent's, and so are the locks that they may hold.
-  if (!process_.here()) {
-    (void)opened_.release();
-    return;
-  }
-  const std::unique_ptr<Opened> opened = std::move(opened_);
+  const std::shared_ptr<Opened> opened = std::move(opened_);
+  if (!process_.here()) return;
+  opened->closed = true;
   opened->consumer.end();
   const nb::gil_scoped_release without;
   opened->loader.reset();
   opened->data.reset();
 }
 
-LoaderHandle::Opened& LoaderHandle::opened() const {
+const std::shared_ptr<LoaderHandle::Opened>& LoaderHandle::opened() const {
   process_.require("loader");
-  if (!opened_) throw Error(ExitCode::config, "this loader is closed");
-  return *opened_;
+  if (!opened_) throw_closed();
+  return opened_;
 }
 
 void LoaderHandle::start(int64_t epoch, int64_t batch) {
-  Opened& now = opened();
+  const std::shared_ptr<Opened> held = opened();
+  Opened& now = *held;
   if (now.asked) now.consumer.end();
   const Place place{epoch, batch};
   if (now.asked || now.place != place) now.moved = true;
@@ -148,35 +148,36 @@ void LoaderHandle::ask(Opened& opened) {
   }
 }
 
-std::optional<Batch> LoaderHandle::take(Opened& opened) {
+std::optional<Batch> LoaderHandle::take(Opened& opened, int64_t epoch) {
   while (true) {
+    if (opened.closed) throw_closed();
+    if (opened.place.epoch != epoch) return std::nullopt;
     if (!opened.asked) {
       opened.consumer.begin([&opened] { ask(opened); });
       opened.asked = true;
     }
     opened.consumer.await();
-    if (!opened.asked) continue;
+    if (!opened.asked || opened.consumer.busy()) continue;
     opened.asked = false;
     auto result = std::exchange(opened.result, {});
-    if (auto* const batch = std::get_if<std::optional<Batch>>(&result)) return std::move(*batch);
+    if (auto* const batch = std::get_if<std::optional<Batch>>(&result)) {
+      opened.place = *batch ? Place{epoch, (*batch)->index + 1} : Place{epoch + 1, 0};
+      return std::move(*batch);
+    }
     try {
       std::rethrow_exception(std::get<std::exception_ptr>(result));
-    } catch (const Interrupted&) {  // told so by an earlier signal
+    } catch (const Interrupted&) {  // told so by an earlier signal, or by close()
     }
   }
 }
 
-nb::object LoaderHandle::next() {
-  Opened& now = opened();
-  std::optional<Batch> batch = take(now);
-  now.remarks.tell(log_);
-  if (!batch) {
-    now.place = {now.place.epoch + 1, 0};
-    return nb::none();
-  }
-  now.place = {batch->epoch, batch->index + 1};
-  now.budget->account(*batch);
-  return nb::cast(BatchHandle{std::move(*batch), now.spec});
+nb::object LoaderHandle::next(int64_t epoch) {
+  const std::shared_ptr<Opened> now = opened();
+  std::optional<Batch> batch = take(*now, epoch);
+  now->remarks.tell(log_);
+  if (!batch) return nb::none();
+  now->budget->account(*batch);
+  return nb::cast(BatchHandle{std::move(*batch), now->spec});
 }
 
 void bind_loader(nb::module_& module) {
@@ -187,29 +188,30 @@ void bind_loader(nb::module_& module) {
            nb::arg("config"), nb::arg("overrides"), nb::arg("split"), nb::arg("rank"),
            nb::arg("world"), nb::arg("allocate").none(), nb::arg("may_hold"), nb::arg("log"))
       .def("start", &LoaderHandle::start, nb::arg("epoch"), nb::arg("batch"))
-      .def("next", &LoaderHandle::next)
+      .def("next", &LoaderHandle::next, nb::arg("epoch"))
       .def("close", &LoaderHandle::close)
       .def_prop_ro("place",
                    [](const LoaderHandle& self) {
-                     const auto& place = self.opened().place;
+                     const auto& place = self.opened()->place;
                      return std::pair(place.epoch, place.batch);
                    })
       .def_prop_ro("batches",
-                   [](const LoaderHandle& self) { return self.opened().loader->batches(); })
-      .def_prop_ro("samples", [](const LoaderHandle& self) { return self.opened().samples; })
-      .def_prop_ro("seed", [](const LoaderHandle& self) { return self.opened().options.run.seed; })
+                   [](const LoaderHandle& self) { return self.opened()->loader->batches(); })
+      .def_prop_ro("samples", [](const LoaderHandle& self) { return self.opened()->samples; })
+      .def_prop_ro("seed", [](const LoaderHandle& self) { return self.opened()->options.run.seed; })
       .def_prop_ro(
           "batch_size",
-          [](const LoaderHandle& self) { return self.opened().options.loader.info().batch_size; })
+          [](const LoaderHandle& self) { return self.opened()->options.loader.info().batch_size; })
       .def_prop_ro("by_ranks",
                    [](const LoaderHandle& self) {
-                     const LoaderInfo info = self.opened().options.loader.info();
+                     const LoaderInfo info = self.opened()->options.loader.info();
                      return info.batches_by_ranks || (info.shuffle && deals_files(info.order));
                    })
-      .def_prop_ro("classes",
-                   [](const LoaderHandle& self) { return self.opened().data->dataset().classes(); })
+      .def_prop_ro(
+          "classes",
+          [](const LoaderHandle& self) { return self.opened()->data->dataset().classes(); })
       .def("yaml", [](const LoaderHandle& self) {
-        return to_yaml(dump_struct(self.opened().options)) + "\n";
+        return to_yaml(dump_struct(self.opened()->options)) + "\n";
       });
 }
 

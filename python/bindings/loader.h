@@ -14,6 +14,7 @@
 #include "io/experiment/experiment_data.h"
 #include "io/loader/failure_budget.h"
 #include "python/bindings/consumer.h"
+#include "python/bindings/own_process.h"
 
 namespace stoker::python {
 
@@ -43,7 +44,8 @@ class LoaderHandle {
     int64_t batch = 0;
     bool operator==(const Place&) const = default;
   };
-  // All of it goes with close(). The consumer first: it uses the rest.
+  // Goes with close(), and with the last thread that still waits in it. The consumer first: it uses
+  // the rest.
   struct Opened {
     Remarks remarks;
     DataOptions options;
@@ -53,6 +55,7 @@ class LoaderHandle {
     SampleSpec spec;
     std::optional<FailureBudget> budget;
     Place place;
+    bool closed = false;
     bool moved = true;   // the loader stands elsewhere
     bool asked = false;  // the consumer has been asked for a batch that nobody has taken
     // Of that batch; the consumer writes it.
@@ -69,21 +72,21 @@ class LoaderHandle {
 
   // The next next() gives this batch.
   void start(int64_t epoch, int64_t batch);
-  // The next batch, or None at the end of the epoch; then the loader stands at the begin of the
-  // next one.
-  nanobind::object next();
+  // The next batch of this epoch, or None where the loader stands in another one. At the end of an
+  // epoch it goes to the begin of the next one.
+  nanobind::object next(int64_t epoch);
   // Waits for no more than a system call that is under way.
   void close();
   // Error where it was closed.
-  Opened& opened() const;
+  const std::shared_ptr<Opened>& opened() const;
 
  private:
   static void ask(Opened& opened);
-  static std::optional<Batch> take(Opened& opened);
+  static std::optional<Batch> take(Opened& opened, int64_t epoch);
 
   const OwnProcess process_;
   const nanobind::object log_;
-  std::unique_ptr<Opened> opened_;
+  std::shared_ptr<Opened> opened_;
 };
 
 }  // namespace stoker::python

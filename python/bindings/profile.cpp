@@ -17,7 +17,7 @@
 #include "io/profiler/view/profile_json.h"
 #include "io/profiler/view/profile_remarks.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/consumer.h"
+#include "python/bindings/own_process.h"
 
 namespace nb = nanobind;
 
@@ -30,19 +30,13 @@ class ProfileHandle {
  public:
   ProfileHandle(const std::optional<std::vector<std::string>>& exclude,
                 const std::vector<std::string>& own, const std::vector<std::string>& include)
-      : profiler_(std::make_unique<IoProfiler>()) {
+      : profiler_(std::make_unique<IoProfiler>().release()) {
     IoRecorderOptions options;
     if (exclude) options.exclude = *exclude;
     options.exclude.insert(options.exclude.end(), own.begin(), own.end());
     options.include.insert(options.include.end(), include.begin(), include.end());
     profiler_->begin(options);
   }
-  ~ProfileHandle() {
-    if (!process_.here()) (void)profiler_.release();
-  }
-  ProfileHandle(const ProfileHandle&) = delete;
-  ProfileHandle& operator=(const ProfileHandle&) = delete;
-
   // What was seen, as JSON; its log is in the file, where one is named.
   std::string end(const std::optional<std::string>& path) {
     process_.require("profile");
@@ -60,7 +54,7 @@ class ProfileHandle {
 
  private:
   const OwnProcess process_;
-  std::unique_ptr<IoProfiler> profiler_;
+  OwnedHere<IoProfiler> profiler_;
 };
 
 }  // namespace

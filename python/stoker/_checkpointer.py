@@ -2,19 +2,14 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _core
 from ._loader import as_config
-from ._log import logger, remark
+from ._log import note, warn
 from ._state import Names, at, fresh, in_place, is_tensor, mistake, on_host, pack, state_of, unpack
-
-
-def _note(text: str) -> None:
-    logger.log(logging.INFO, "%s", text)
 
 
 class Loaded(NamedTuple):
@@ -68,7 +63,7 @@ class Checkpointer:
 
     def _open(self, names: list[str], tensors: list[Any], resume: str) -> Any:
         overrides = [*self._overrides, "checkpoint.every_steps=1", f"checkpoint.resume={json.dumps(resume)}"]
-        return _core.Checkpointer(self._config, overrides, names, tensors, _note, remark)
+        return _core.Checkpointer(self._config, overrides, names, tensors, note, warn)
 
     def save(self, step: int, /, **parts: Any) -> bool:
         """Saves the state at a step (the number of steps that are done).

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _core
 from ._batch import Batch
-from ._log import remark
+from ._log import note
 
 _open: weakref.WeakSet[Loader] = weakref.WeakSet()
 
@@ -94,7 +94,7 @@ class Loader:
         self._world = world
         self._iteration = 0
         self._resumed = False
-        self._core = _core.Loader(as_config(config), list(overrides), split, rank, world, allocate, max_held, remark)
+        self._core = _core.Loader(as_config(config), list(overrides), split, rank, world, allocate, max_held, note)
         _open.add(self)
 
     @classmethod
@@ -156,7 +156,7 @@ class Loader:
             self._core.start(epoch, 0)
         self._resumed = False
         self._iteration += 1
-        return _Iteration(self, self._iteration)
+        return _Iteration(self, self._iteration, epoch)
 
     def __len__(self) -> int:
         """Batches in an epoch, for each rank."""
@@ -234,9 +234,10 @@ class Loader:
 class _Iteration:
     """One epoch of a loader, or what is left of it."""
 
-    def __init__(self, loader: Loader, number: int) -> None:
+    def __init__(self, loader: Loader, number: int, epoch: int) -> None:
         self._loader = loader
         self._number = number
+        self._epoch = epoch
         self._over = False
 
     def __iter__(self) -> Iterator[Batch]:
@@ -248,7 +249,7 @@ class _Iteration:
             raise StopIteration
         if self._number != loader._iteration:
             raise RuntimeError("another iteration of this loader has begun, or it was moved: iterate anew")
-        made = loader._core.next()
+        made = loader._core.next(self._epoch)
         if made is None:
             self._over = True
             raise StopIteration

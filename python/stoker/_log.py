@@ -1,9 +1,14 @@
-"""Remarks of the engine's components."""
+"""Remarks of the engine's components, on the logger "stoker"."""
 import logging
 
 logger = logging.getLogger("stoker")
 
 
-def remark(text: str) -> None:
-    """What the user has to know and is no error: on the logger "stoker", as a warning, so that it is seen by default."""
+def note(text: str) -> None:
+    """What a user may want to know."""
+    logger.info("%s", text)
+
+
+def warn(text: str) -> None:
+    """What a user has to know, though the program goes on."""
     logger.warning("%s", text)

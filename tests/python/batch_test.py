@@ -44,7 +44,7 @@ class BatchTest(unittest.TestCase):
 
     def test_maps_follow_their_planes(self):
         planes = {"channels": 2, "height": 4, "width": 6, "target": True}
-        sections = config(dataset={"type": "synthetic", "samples": 8, "planes": planes},
+        sections = config(dataset={"type": "synthetic", "samples": 8, "test_samples": 8, "classes": 4, "planes": planes},
                           decoder={"type": "planes", "channels": 2, "height": 4, "width": 6, "target": True})
         with stoker.Loader(sections, ["loader.batch_size=4"]) as loader:
             images, targets = next(iter(loader))
@@ -144,7 +144,7 @@ class DecodeTest(unittest.TestCase):
         self.assertEqual(stoker.decode_jpeg(IMAGE, size=40, output="float32").shape, (3, 40, 40))
 
     def test_errors(self):
-        for data, options, code, text in ((b"no image", {}, 4, "JPEG"), (IMAGE[:500], {}, 4, ""),
+        for data, options, code, text in ((b"no image", {}, 4, "it is text that begins 'no image'"), (IMAGE[:500], {}, 4, ""),
                                           (IMAGE, {"sise": 3}, 2, "unknown key 'sise' (did you mean 'size'?)"),
                                           (IMAGE, {"on_device": "decode"}, 2, "on_device=nothing")):
             with self.assertRaises(stoker.Error) as caught:

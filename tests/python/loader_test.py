@@ -115,8 +115,8 @@ class LoaderTest(unittest.TestCase):
         cases = [
             ((config(), ["loader.worker=3"]), 2,
              "override 'loader.worker=3': loader: unknown key 'worker' (did you mean 'workers'?)"),
-            ((config(loader={"type": "prefetched", "workers": "3"}),), 2,
-             "configuration: loader: 'workers' must be"),
+            ((config(loader={"type": "prefetched", "batch_size": "3"}),), 2,
+             "configuration: loader: 'batch_size' must be an integer, got the text \"3\""),
             ((config(lodaer={}),), 2, "unknown key 'lodaer' (did you mean 'loader'?)"),
             (("/nowhere/at/all.yaml",), 3, "/nowhere/at/all.yaml"),
             ((config(storage={"data": {"type": "posix", "root": "/nowhere"}}),), 3, "/nowhere"),
@@ -148,7 +148,7 @@ class LoaderTest(unittest.TestCase):
             pickle.dumps(loader)
 
     def test_remarks_go_to_logging(self):
-        with self.assertLogs("stoker", logging.WARNING) as logs:
+        with self.assertLogs("stoker", logging.INFO) as logs:
             stoker.Loader(config(), ["loader.type=device_prefetched"]).close()
         self.assertIn("loader.type is prefetched here", logs.output[0])
 
