@@ -3,13 +3,14 @@
 # it does when there is something to do, and nothing otherwise.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# What the program needs, and its plug-ins and tools but for two; what all need; what the tests need beside
-# that. The same names in Debian 12 and 13.
+# What the program links; what it needs, and its plug-ins and tools but for two; what all need; what the tests
+# need beside that. The same names in Debian 12 and 13.
+library_packages=(
+  libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev libarchive-dev
+  liblmdb-dev libxxhash-dev libturbojpeg0-dev libisal-dev libtinyxml2-dev liburing-dev libssl-dev zlib1g-dev
+  libbz2-dev libfuse3-dev prometheus-cpp-dev libjs-dygraphs)
 program_packages=(
-  g++ cmake ninja-build ccache git ca-certificates python3 python3-pip
-  libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev
-  libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libisal-dev libtinyxml2-dev liburing-dev libssl-dev
-  zlib1g-dev libbz2-dev libfuse3-dev fuse3 prometheus-cpp-dev libjs-dygraphs)
+  g++ cmake ninja-build ccache git ca-certificates python3 python3-pip "${library_packages[@]}" fuse3)
 packages=(
   "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libpng-dev libhdf5-dev)
 test_packages=(
@@ -48,15 +49,19 @@ apt() {
   quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"
 }
 
+# Those of the named packages that are not installed, one a line.
+missing_packages() {
+  comm -23 <(printf '%s\n' "$@" | sort) \
+    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | sort)
+}
+
 # Installs those of the named packages that are missing.
 install_packages() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     stop "apt is not here. Install what these Debian packages hold, then build with cmake: $*"
   fi
   local missing
-  mapfile -t missing < <(comm -23 <(printf '%s\n' "$@" | sort) \
-    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
-      sed -n 's/^installed //p' | sort))
+  mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} != 0 ] || return 0
   say "installing with apt-get: ${missing[*]}"
   apt install --yes --no-install-recommends "${missing[@]}"
