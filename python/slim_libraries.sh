@@ -3,6 +3,7 @@
 # this Debian: curl with HTTP and OpenSSL alone, libarchive with tar, zip and gzip alone. Debian's own bring
 # 30 other libraries along, 20 MB of a wheel. Says nothing when they are there. Needs dpkg-dev.
 set -euo pipefail
+# shellcheck source=cmake/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../cmake/setup.sh"
 prefix=$(mkdir -p "$1" && cd "$1" && pwd)
 [ ! -e "$prefix/done" ] || exit 0
