@@ -69,8 +69,7 @@ DataOptions read_options(nb::handle source, const std::vector<std::string>& over
         "loader.type is prefetched here, and not device_prefetched: Python copies batches to "
         "its own device");
   }
-  DataOptions options =
-      read_data_options(std::move(root), {}, [&](const std::string& text) { remarks.add(text); });
+  DataOptions options = read_data_options(std::move(root), {}, remarks.notify());
   require_pixels(options.decoder.info());
   return options;
 }
@@ -95,8 +94,7 @@ LoaderHandle::LoaderHandle(nb::handle source, const std::vector<std::string>& ov
   check_shard(use.shard);
   opened.options = read_options(source, overrides, opened.remarks);
   opened.consumer.run([&] {
-    opened.data = std::make_unique<ExperimentData>(
-        opened.options, [&opened](const std::string& text) { opened.remarks.add(text); });
+    opened.data = std::make_unique<ExperimentData>(opened.options, opened.remarks.notify());
     opened.loader = opened.data->make_loader(use);
   });
   const Dataset& dataset = opened.data->dataset();

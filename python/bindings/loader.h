@@ -21,6 +21,10 @@ namespace stoker::python {
 class Remarks {
  public:
   void add(const std::string& text);
+  // For components that this outlives.
+  Notify notify() {
+    return [this](const std::string& text) { add(text); };
+  }
   // log: a function of Python's, which is called for each.
   void tell(nanobind::handle log);
 

@@ -10,4 +10,6 @@ NB_MODULE(_core, module) {
   python::bind_errors(module);
   python::bind_loader(module);
   python::bind_decoder(module);
+  python::bind_checkpointer(module);
+  python::bind_profile(module);
 }

@@ -6,17 +6,23 @@ if not getattr(_sys, "_is_gil_enabled", lambda: True)():
 
 from ._array import Array
 from ._batch import Batch, Skipped, Tolerated
+from ._checkpointer import Checkpointer, Loaded
 from ._core import Error, __version__
 from ._jpeg import decode_jpeg
 from ._loader import Loader
+from ._profile import profile, profile_worker
 
 __all__ = [
     "Array",
     "Batch",
+    "Checkpointer",
     "Error",
+    "Loaded",
     "Loader",
     "Skipped",
     "Tolerated",
     "__version__",
     "decode_jpeg",
+    "profile",
+    "profile_worker",
 ]
