@@ -68,15 +68,17 @@ function(stoker_library name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stoker>)
   # Nothing is left for another library to bring by chance. And every function is bound at the start:
   # the I/O profiler replaces slots, which a first call must not bind over meanwhile.
-  target_link_options(${name} PRIVATE LINKER:-z,now $<$<NOT:$<BOOL:${STOKER_SANITIZE}>>:LINKER:-z,defs>)
+  # A static library stays ours alone: a process of Python's may hold another one of the same name.
+  target_link_options(${name} PRIVATE LINKER:-z,now $<$<NOT:$<BOOL:${STOKER_SANITIZE}>>:LINKER:-z,defs>
+    LINKER:--exclude-libs,ALL)
   set_property(GLOBAL APPEND PROPERTY STOKER_LIBRARIES ${name})
   add_dependencies(stoker_all ${name})
   if(library_PLUGIN)
     target_sources(${name} PRIVATE ${STOKER_PLUGIN_STAMP_SOURCE})
     set_target_properties(${name} PROPERTIES STOKER_PLUGIN ON PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/stoker
-      INSTALL_RPATH "$ORIGIN;$ORIGIN/..;${StokerTorch_RUNTIME_DIRS}")
+      INSTALL_RPATH "$ORIGIN;$ORIGIN/..;${STOKER_TORCH_RPATH}")
   else()
-    set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN;${StokerTorch_RUNTIME_DIRS}")
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN;${STOKER_TORCH_RPATH}")
   endif()
 endfunction()
 

@@ -81,6 +81,12 @@ void check_stamp(const std::string& stamp, const std::string& path) {
                   "\n  program: " + (with_torch.empty() ? plugin_stamp() : with_torch));
 }
 
+std::filesystem::path library_folder() {
+  Dl_info library{};
+  dladdr(&kMark, &library);  // any address of the library will do
+  return std::filesystem::absolute(library.dli_fname).lexically_normal().parent_path();
+}
+
 // The plug-ins beside the library whose names are not those of this project's own.
 std::vector<std::string> plugins_of_others() {
   std::vector<std::string> paths;
@@ -116,10 +122,11 @@ std::string plugin_beside_library(const std::string& name) {
 }
 
 std::string program_beside_library(const std::string& name) {
-  Dl_info library{};
-  dladdr(&kMark, &library);  // any address of the library will do
-  const auto folder = std::filesystem::absolute(library.dli_fname).lexically_normal().parent_path();
-  return (folder / "stoker" / name).string();
+  return (library_folder() / "stoker" / name).string();
+}
+
+std::string share_of_library() {
+  return (library_folder().parent_path() / "share/stoker").string();
 }
 
 void load_plugin(const std::string& path) {
