@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make_wheels.sh FOLDER [PYTHON...]: builds the wheels `stoker` (one for each Python that is named: 3.12 serves all
-# later ones) and `stoker-train` into FOLDER, for any Linux whose C library is as new as this one's. Prints
-# what they hold. The older the machine, the more can use them: on Debian 12.
+# later ones) and `stoker-train` into FOLDER, for any Linux since 2021 (glibc 2.34, GCC 11's libstdc++).
+# Prints what they hold. On Debian 12: what a newer one builds needs more.
 set -euo pipefail
 # shellcheck source=cmake/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../cmake/setup.sh"
@@ -39,8 +39,9 @@ wheel() {
   fi
   rm -rf "$work/built"
   CC=cc CXX=c++ CMAKE_PREFIX_PATH=$slim quietly "$tools/bin/pip" wheel "$source" --no-deps --no-build-isolation \
-    --wheel-dir "$work/built" -C cmake.define.opencv_core_LIBRARY=OFF -C cmake.define.hdf5_LIBRARY=OFF
-  PATH=$tools/bin:$PATH quietly "$tools/bin/auditwheel" repair --wheel-dir "$work/repaired" \
+    --wheel-dir "$work/built" -C cmake.define.opencv_core_LIBRARY=OFF -C cmake.define.hdf5_LIBRARY=OFF \
+    -C cmake.define.STOKER_PORTABLE=ON
+  PATH=$tools/bin:$PATH quietly "$tools/bin/auditwheel" repair --plat manylinux_2_34_x86_64 --wheel-dir "$work/repaired" \
     --exclude 'libtorch*.so' --exclude 'libc10*.so' "$work"/built/*.whl
   "$tools/bin/python" "$root/python/licences.py" "$work"/repaired/*.whl "$work/licences"
   mv "$work"/repaired/*.whl "$folder/"
