@@ -41,7 +41,8 @@ install_static "$work"/curl-*/ libcurl -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF 
   -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none -DCURL_CA_FALLBACK=ON \
   -DCURL_{ZLIB,BROTLI,ZSTD,USE_LIBPSL,USE_LIBSSH2,USE_GSSAPI}=OFF -DUSE_{NGHTTP2,LIBIDN2,LIBRTMP}=OFF
 quietly cmake --install "$work/libcurl"
-# arc4random_buf came with glibc 2.36; libarchive can do without.
+# arc4random_buf came with glibc 2.36; libarchive has its own under that name.
+sed -i 's|^static void arc4random_buf|#define arc4random_buf archive_random_buf\n&|' "$work"/libarchive-*/libarchive/archive_random.c
 install_static "$work"/libarchive-*/ archive_static -DENABLE_{TEST,TAR,CPIO,CAT,UNZIP}=OFF \
   -DENABLE_{OPENSSL,NETTLE,MBEDTLS,LIBXML2,EXPAT,LZMA,ZSTD,LZ4,LZO,LIBB2,BZip2,ACL,XATTR,PCREPOSIX,PCRE2POSIX,ICONV}=OFF -DHAVE_ARC4RANDOM_BUF=OFF
 cp "$work/archive_static/libarchive/libarchive.a" "$prefix/lib/"
