@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,11 +11,13 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "app/commands/commands.h"
-#include "app/run/end_within.h"
-#include "app/run/version.h"
+#include "app/process/end_within.h"
+#include "app/process/version.h"
 #include "io/core/error.h"
 #include "io/core/system/shortage.h"
 #include "io/core/system/standard_streams.h"
@@ -74,7 +77,10 @@ int run_cli(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     // Only the command that is called is declared, so that only its own libraries are loaded.
-    if (argc < 2 || !add_command(program, argv[1])) {
+    const std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
+    const bool one = !words.empty() && (words[0] == "--version" ||
+                                        add_command(program, words[0], argc > 2 ? words[1] : ""));
+    if (!one) {
       const std::vector<std::string> left_out = add_all_commands(program);
       if (!left_out.empty()) {
         program.footer(

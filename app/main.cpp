@@ -6,9 +6,9 @@
 #include "io/core/system/child_process.h"
 #include "io/core/system/standard_streams.h"
 
-// What has to hold before the constructors of all libraries run, which takes a fifth of a second:
-// what they open is no standard stream, and a SIGUSR2 waits until a training takes it
-// (take_session_signal), instead of ending the process.
+// What has to hold before the constructors of all libraries run, and before LibTorch is loaded,
+// which takes a fifth of a second: what they open is no standard stream, and a SIGUSR2 waits until
+// a training takes it (take_session_signal), instead of ending the process.
 static void begin() {
   stoker::open_standard_streams();
   sigset_t signals;

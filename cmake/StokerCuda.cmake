@@ -2,8 +2,8 @@
 # of the wheels. Sets STOKER_CUDA to OFF where there is neither: everything else is built and works
 # without it. STOKER_NCCL_DIR holds nccl.h where the CUDA half of LibTorch is, else nothing: the plug-in
 # stoker_nccl is built there alone. STOKER_NVJPEG_DIR holds include/nvjpeg.h and lib/libnvjpeg.so.13.
-if(STOKER_SANITIZE)
-  set(STOKER_CUDA OFF)  # nvcc's host code is not instrumented
+if(STOKER_SANITIZE OR STOKER_CORE_ALONE)
+  set(STOKER_CUDA OFF)  # nvcc's host code is not instrumented; it needs LibTorch
 endif()
 if(STOKER_CUDA)
   # Ampere and Hopper, and code for what comes after them. Named first: CMake's own default is older

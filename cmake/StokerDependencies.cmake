@@ -37,6 +37,8 @@ if(NOT STOKER_CORE_ALONE)
   if(NOT DEFINED STOKER_TORCH_RPATH)
     set(STOKER_TORCH_RPATH ${StokerTorch_RUNTIME_DIRS})
   endif()
+  add_library(lib_torch INTERFACE)
+  target_link_libraries(lib_torch INTERFACE StokerTorch::torch)
   message(STATUS
     "LibTorch ${StokerTorch_VERSION} from ${StokerTorch_ORIGIN}: ${StokerTorch_LOCATION}")
 endif()

@@ -14,11 +14,9 @@ foreach(library ${libraries})
   endif()
   install(TARGETS ${library} EXPORT stokerTargets LIBRARY DESTINATION ${folder} COMPONENT runtime)
 endforeach()
-if(TARGET stoker_program)
-  set_target_properties(stoker_program PROPERTIES
-    INSTALL_RPATH "$ORIGIN/${lib_from_bin};${STOKER_TORCH_RPATH}")
-  install(TARGETS stoker_program COMPONENT runtime)
-endif()
+set_target_properties(stoker_program PROPERTIES
+  INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
+install(TARGETS stoker_program COMPONENT runtime)
 foreach(plugin stoker_cuda stoker_nccl)
   if(TARGET ${plugin})
     set_target_properties(${plugin} PROPERTIES

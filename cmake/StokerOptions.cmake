@@ -13,7 +13,7 @@ set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
 option(STOKER_SANITIZE_APP "With STOKER_SANITIZE=address: app and models as well" OFF)
 # Sanitizers are for io, where the threads are and where bytes from outside are taken apart.
 set(STOKER_IO_ALONE OFF)
-if(STOKER_CORE_ALONE OR STOKER_SANITIZE STREQUAL "thread" OR (STOKER_SANITIZE AND NOT STOKER_SANITIZE_APP))
+if(STOKER_SANITIZE STREQUAL "thread" OR (STOKER_SANITIZE AND NOT STOKER_SANITIZE_APP))
   set(STOKER_IO_ALONE ON)
 endif()
 

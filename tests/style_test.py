@@ -164,8 +164,8 @@ def check_folders(problem):
 
 def check_commands(problem):
     """Commands read arguments; what they do lies beside them, where tests and other commands reach it."""
-    commands = [path for path in files(["app/commands", "app/tools"], ".cpp")
-                if path.parent.name == "commands" or path.stem.startswith("command")]
+    commands = [path for path in files(["app/commands", "app/train/commands", "app/tools"], ".cpp")
+                if path.stem.startswith("command")]
     for path in commands:
         if (lines := path.read_text().count("\n")) > MAX_COMMAND:
             problem(path, 1, f"{lines} lines; a command has at most {MAX_COMMAND}")

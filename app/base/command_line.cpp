@@ -141,6 +141,12 @@ Command Command::add_group(const std::string& name, const std::string& help) con
   return group;
 }
 
+std::optional<Command> Command::find(const std::string& name) const {
+  const auto found = app_->get_subcommands([&](CLI::App* one) { return one->get_name() == name; });
+  if (found.empty()) return std::nullopt;
+  return Command(found.front(), state_);
+}
+
 void Command::footer(const std::string& text) const { app_->footer(text); }
 
 template <class T>

@@ -62,6 +62,8 @@ class Command {
   Command add(const std::string& name, const std::string& help) const;
   // The same, but one of the commands below the new one has to be given.
   Command add_group(const std::string& name, const std::string& help) const;
+  // The command of this name right below this one. Absent: there is none.
+  std::optional<Command> find(const std::string& name) const;
   // Text below the command's help.
   void footer(const std::string& text) const;
 

@@ -2,56 +2,68 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "io/core/config/plugin.h"
 #include "io/core/error.h"
 
 namespace stoker {
 namespace {
 
-constexpr std::pair<std::string_view, AddCommand> kCommands[] = {
-    {"train", add_train},
-    {"launch", add_launch},
-    {"check", add_check},
-    {"list", add_list},
-    {"describe", add_describe},
-    {"checkpoint", add_checkpoint},
-    {"environment", add_environment},
-    {"healthcheck", add_healthcheck},
-};
+// All that are known, whether their libraries are there or not.
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const PluginType& known : plugin_types()) {
+    if (std::string_view(known.kind) == "command") names.emplace_back(known.type);
+  }
+  for (const auto& [name, add] : registered_commands()) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
 
-bool is_command(const PluginType& type) { return std::string_view(type.kind) == "command"; }
+// Declares one that is known, below its group where its name has two words. Returns why it cannot
+// be had.
+std::string declare(const Command& program, const std::string& name) {
+  if (!registered_commands().contains(name)) {
+    std::string problem = load_type("command", name);
+    if (!problem.empty()) return problem;
+  }
+  const size_t space = name.find(' ');
+  const auto group =
+      space == std::string::npos ? std::optional(program) : program.find(name.substr(0, space));
+  if (group) registered_commands().at(name)(*group);
+  return "";
+}
+
+void need(const Command& program, const std::string& name) {
+  const std::string problem = declare(program, name);
+  if (!problem.empty()) throw Error(ExitCode::environment, problem);
+}
 
 }  // namespace
 
-bool add_command(const Command& program, const std::string& name) {
-  for (const auto& [known, add] : kCommands) {
-    if (known != name) continue;
-    add(program);
-    return true;
+bool add_command(const Command& program, const std::string& name, const std::string& next) {
+  const std::vector<std::string> known = command_names();
+  const auto is_known = [&](const std::string& one) {
+    return std::ranges::find(known, one) != known.end();
+  };
+  if (!is_known(name)) return false;
+  need(program, name);
+  if (is_known(name + " " + next)) {
+    need(program, name + " " + next);
+  } else if (!program.find(name)->find(next)) {
+    for (const std::string& one : known) {
+      if (one.starts_with(name + " ")) declare(program, one);
+    }
   }
-  const bool of_tool = std::ranges::any_of(plugin_types(), [&](const PluginType& known) {
-    return is_command(known) && known.type == name;
-  });
-  if (!of_tool) return false;
-  const std::string problem = load_type("command", name);
-  if (!problem.empty()) throw Error(ExitCode::environment, problem);
-  tool_commands().at(name)(program);
   return true;
 }
 
 std::vector<std::string> add_all_commands(const Command& program) {
-  for (const auto& [name, add] : kCommands) add(program);
   std::vector<std::string> left_out;
-  for (const PluginType& known : plugin_types()) {
-    if (!is_command(known)) continue;
-    if (load_type("command", known.type).empty()) {
-      tool_commands().at(known.type)(program);
-    } else {
-      left_out.emplace_back(known.type);
-    }
+  for (const std::string& name : command_names()) {
+    if (!declare(program, name).empty()) left_out.push_back(name);
   }
   return left_out;
 }

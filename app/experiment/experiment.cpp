@@ -15,12 +15,16 @@ Experiment::Experiment(ExperimentOptions options, Notify notify, Ranks ranks, Ra
       device_(options_.device.create({options_.run.seed, notify_, ranks_.local_rank, &exchange_})),
       data_(options_, notify_) {}
 
+LoaderUse Experiment::loader_use(Split split) {
+  return {.split = split,
+          .shard = {ranks_.rank, ranks_.world},
+          .allocate = device_->allocator(),
+          .device = device_.get(),
+          .group = group_};
+}
+
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
-  return data_.make_loader({.split = split,
-                            .shard = {ranks_.rank, ranks_.world},
-                            .allocate = device_->allocator(),
-                            .device = device_.get(),
-                            .group = group_});
+  return data_.make_loader(loader_use(split));
 }
 
 std::shared_ptr<DeviceBatch> Experiment::on_device(const Batch& batch) {

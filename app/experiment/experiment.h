@@ -23,6 +23,9 @@ class Experiment {
 
   const ExperimentOptions& options() const { return options_; }
   const Ranks& ranks() const { return ranks_; }
+  // The half that loads data, and what loaders for this device and rank need.
+  ExperimentData& data() { return data_; }
+  LoaderUse loader_use(Split split);
   Hub& hub() { return data_.hub(); }
   Device& device() { return *device_; }
   const Tiers& tiers() const { return data_.tiers(); }

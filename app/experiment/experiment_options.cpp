@@ -93,18 +93,13 @@ void IoProfileOptions::check(const Section& section) const {
 
 ExperimentOptions read_experiment(const std::string& path,
                                   const std::vector<std::string>& overrides, const Notify& note) {
-  Node root = load_experiment(path);
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
-  return read_experiment_tree(root, note);
+  return read_experiment_tree(load_experiment(path, overrides), note);
 }
 
 ExperimentOptions read_experiment_without_data(const std::string& path,
                                                const std::vector<std::string>& overrides) {
-  Node root = load_experiment(path);
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
-  if (root.find("dataset") == nullptr) {
-    root.entries.push_back({"dataset", {}, default_component<Dataset>("synthetic").dump()});
-  }
+  Node root = load_experiment(path, overrides);
+  add_dataset(root);
   return read_experiment_tree(root, print_note);
 }
 

@@ -3,19 +3,11 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "app/run/version.h"
 #include "io/core/error.h"
 #include "io/device/device.h"
 
 namespace stoker {
-
-// What figures depend on besides a configuration and a device: versions, revision, system, host,
-// CPU, memory, the file system of `path`. What this system does not say is "unknown", which is
-// never an error.
-nlohmann::json describe_machine(const std::string& path);
 
 // The contents of environment.json: the machine, and the run's device, LibTorch's threads and the
 // command line. Never throws for what is unknown.
@@ -31,8 +23,5 @@ struct EnvironmentArguments {
 // missing whether it works here, or why not. ExitCode::ok, whatever is missing. Loads the driver
 // and the program's own plug-ins, for the rest of the process.
 ExitCode print_environment(const EnvironmentArguments& arguments);
-
-// What version_line() says, as names and values: the labels of the build in the record of a run.
-std::vector<std::pair<std::string, std::string>> build_labels();
 
 }  // namespace stoker

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "app/experiment/experiment.h"
-#include "app/run/log.h"
-#include "app/run/stop_signal.h"
+#include "app/process/log.h"
+#include "app/process/stop_signal.h"
 #include "app/train/history.h"
 #include "app/train/ranks/across_ranks.h"
 #include "app/train/step.h"

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "app/experiment/experiment_options.h"
-#include "app/run/stop_signal.h"
+#include "app/process/stop_signal.h"
 #include "app/train/windows/io_window.h"
 #include "io/core/system/child_process.h"
 #include "io/core/system/standard_streams.h"

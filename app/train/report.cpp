@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/run/environment.h"
+#include "app/process/version.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
 #include "io/metrics/clock.h"

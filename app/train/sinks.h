@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "app/experiment/experiment.h"
-#include "app/run/log.h"
-#include "app/run/stop_signal.h"
+#include "app/process/log.h"
+#include "app/process/stop_signal.h"
 #include "io/metrics/record/run_record.h"
 #include "io/metrics/sink.h"
 

@@ -11,11 +11,11 @@
 #include <stop_token>
 
 #include "app/experiment/experiment.h"
+#include "app/process/end_within.h"
+#include "app/process/log.h"
+#include "app/process/start_watch.h"
+#include "app/process/stop_signal.h"
 #include "app/run/directory.h"
-#include "app/run/end_within.h"
-#include "app/run/log.h"
-#include "app/run/start_watch.h"
-#include "app/run/stop_signal.h"
 #include "app/train/ranks/agreement.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "app/experiment/experiment.h"
+#include "app/process/log.h"
+#include "app/process/stop_signal.h"
 #include "app/run/digest_log.h"
 #include "app/run/directory.h"
-#include "app/run/log.h"
-#include "app/run/stop_signal.h"
 #include "app/train/cache_watch.h"
 #include "app/train/checkpoints.h"
 #include "app/train/evaluation.h"

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "io/core/system/memory.h"
+#include "io/core/system/usable_cores.h"
 #include "io/device/host_memory.h"
 
 namespace stoker {

@@ -3,8 +3,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
-#include <fstream>
-
 namespace stoker {
 
 BatchLayout batch_layout(int64_t size, const SampleSpec& spec) {
@@ -46,14 +44,6 @@ DeviceBatch shapes_of(const Batch& batch, const SampleSpec& spec) {
   result.images = at::empty(layout.shape, meta.dtype(layout.type));
   result.labels = at::empty({batch.size}, meta.dtype(at::kLong));
   return result;
-}
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(": ") + 2);
-  }
-  return "CPU";
 }
 
 }  // namespace stoker

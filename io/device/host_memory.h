@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 
 #include "io/core/batch.h"
 #include "io/decoder/decoder.h"
@@ -32,8 +31,5 @@ DeviceBatch view_batch(const Batch& batch, const SampleSpec& spec);
 DeviceBatch without_slot(const Batch& batch);
 // The same, with meta tensors: shapes without memory.
 DeviceBatch shapes_of(const Batch& batch, const SampleSpec& spec);
-
-// "model name" of /proc/cpuinfo; "CPU" if it has no such line.
-std::string cpu_name();
 
 }  // namespace stoker

@@ -77,12 +77,23 @@ const std::vector<const char*>& training_sections() {
 
 DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides,
                               const Notify& note) {
-  return read_data_options(load_experiment(path), overrides, note);
+  return read_data_tree(load_experiment(path, overrides), note);
 }
 
 DataOptions read_data_options(Node root, const std::vector<std::string>& overrides,
                               const Notify& note) {
   for (const std::string& assignment : overrides) apply_override(root, assignment);
+  return read_data_tree(root, note);
+}
+
+DataOptions read_tier_options(const std::string& path, const std::vector<std::string>& overrides,
+                              const Notify& note) {
+  Node root = load_experiment(path, overrides);
+  add_dataset(root);
+  return read_data_tree(root, note);
+}
+
+DataOptions read_data_tree(const Node& root, const Notify& note) {
   ConfigContext context = begin_experiment(root);
   context.note = note;
   DataOptions options;
@@ -92,7 +103,7 @@ DataOptions read_data_options(Node root, const std::vector<std::string>& overrid
   return options;
 }
 
-Node load_experiment(const std::string& path) {
+Node load_experiment(const std::string& path, const std::vector<std::string>& overrides) {
   Node root = load_yaml(path);
   if (root.find("matrix") != nullptr || root.find("base") != nullptr) {
     throw Error(ExitCode::config,
@@ -100,7 +111,13 @@ Node load_experiment(const std::string& path) {
                             "--check`, run it by `stoker sweep {}`",
                             path, path, path));
   }
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
   return root;
+}
+
+void add_dataset(Node& root) {
+  if (root.find("dataset") != nullptr) return;
+  root.entries.push_back({"dataset", {}, default_component<Dataset>("synthetic").dump()});
 }
 
 ConfigContext begin_experiment(const Node& root) {

@@ -96,10 +96,19 @@ DataOptions read_data_options(const std::string& path, const std::vector<std::st
 DataOptions read_data_options(Node root, const std::vector<std::string>& overrides,
                               const Notify& note = {});
 
-// Both halves begin so. The file as a tree, which is not a sweep's; and, from the tree, what a
-// section must know while it is read: the plug-ins are loaded for the rest of the process, and the
-// tiers' names are collected.
-Node load_experiment(const std::string& path);
+// The same from its tree (load_experiment), which may have been made by a program.
+DataOptions read_data_tree(const Node& root, const Notify& note = {});
+// The same for a file that need not have a `dataset`, for commands that need its tiers only. What
+// it has is checked all the same.
+DataOptions read_tier_options(const std::string& path, const std::vector<std::string>& overrides,
+                              const Notify& note = {});
+
+// Both halves begin so. The file with its overrides as a tree, which is not a sweep's; a data set
+// of nothing in it, where it may have none and has none; and, from the tree, what a section must
+// know while it is read: the plug-ins are loaded for the rest of the process, and the tiers' names
+// are collected.
+Node load_experiment(const std::string& path, const std::vector<std::string>& overrides = {});
+void add_dataset(Node& root);
 ConfigContext begin_experiment(const Node& root);
 
 // Its tier of this name; lives as long as `options`. Error(ExitCode::config), with a suggestion.

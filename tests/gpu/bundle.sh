@@ -72,9 +72,9 @@ take_sample() {
 mkdir -p "$out"/{bin,lib/stoker,tests,datasets}
 out=$(cd "$out" && pwd)
 cp "$build/bin/stoker" "$out/bin/"
-cp "$build"/lib/libstoker{,_core}.so "$out/lib/"
+cp "$build"/lib/libstoker{,_app,_core}.so "$out/lib/"
 # The plug-ins and tools that the acceptance uses, and those that these are linked with.
-for name in jpeg bench data report darshan hdf5 lmdb emulated profiler writers; do
+for name in train jpeg bench bench_train data report darshan hdf5 lmdb emulated profiler writers; do
   if [ -e "$build/lib/stoker/stoker_$name.so" ]; then cp "$build/lib/stoker/stoker_$name.so" "$out/lib/stoker/"; fi
 done
 own=("$out/bin/stoker" "$out"/lib/*.so "$out"/lib/stoker/*.so)

@@ -16,7 +16,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/experiment/experiment_options.h"
-#include "app/run/stop_signal.h"
+#include "app/process/stop_signal.h"
 #include "app/tools/advise/achieved.h"
 #include "app/tools/advise/advice.h"
 #include "app/tools/advise/configured_uses.h"

@@ -1,4 +1,4 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/tools/advise/advise.h"
 
 namespace stoker {
@@ -44,7 +44,7 @@ void add_advise(const Command& program) {
   command.flag("--json", arguments.json, "Print the result as one line of JSON.");
 }
 
-const ToolCommand advise_command("advise", add_advise);
+const RegisteredCommand advise_command("advise", add_advise);
 
 }  // namespace
 }  // namespace stoker

@@ -1,7 +1,6 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/commands.h"
-#include "app/tools/bench/headspace.h"
 #include "app/tools/bench/loader_bench.h"
 #include "app/tools/bench/read.h"
 
@@ -92,26 +91,12 @@ void add_decode(const Command& bench) {
 
 void add_bench(const Command& program) {
   const Command bench = program.add_group("bench", "Measure parts of the pipeline by themselves.");
-  for (const auto add : {add_read, add_loader, add_decode, add_bench_checkpoint, add_bench_storage,
-                         add_bench_train, add_bench_lmdb}) {
+  for (const auto add : {add_read, add_loader, add_decode, add_bench_storage, add_bench_lmdb}) {
     add(bench);
   }
 }
 
-void add_headspace(const Command& program) {
-  const Command command = program.add("headspace",
-                                      "Measure the rate of each level, from the device alone down "
-                                      "to the cold tier, and say which one limits the run first.");
-  HeadspaceArguments& arguments = command.run(headspace);
-  command.config(arguments);
-  command.argument("--epochs", arguments.epochs, "Number of measured epochs at each level.")
-      .range(1, 1000);
-  command.argument("--steps", arguments.steps, "Number of steps in each measurement of the device.")
-      .range(1, 1000000);
-}
-
-const ToolCommand bench_command("bench", add_bench);
-const ToolCommand headspace_command("headspace", add_headspace);
+const RegisteredCommand bench_command("bench", add_bench);
 
 }  // namespace
 }  // namespace stoker

@@ -5,9 +5,7 @@
 namespace stoker {
 
 // Parts of `stoker bench`: each declares one command below it.
-void add_bench_checkpoint(const Command& bench);
 void add_bench_lmdb(const Command& bench);
 void add_bench_storage(const Command& bench);
-void add_bench_train(const Command& bench);
 
 }  // namespace stoker

@@ -6,7 +6,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/rounds.h"
 #include "io/experiment/experiment_data.h"
@@ -59,7 +58,7 @@ double time_per_image(DecoderSession& session, const std::vector<Bytes>& samples
 }  // namespace
 
 ExitCode bench_decode(const DecodeBenchArguments& arguments) {
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const DataOptions options = read_data_options(arguments.config, arguments.overrides, print_note);
   const ExperimentData data(options, print_note);
   const int64_t all = data.dataset().size(Split::train);
   const EncodedSamples samples(data.dataset(),

@@ -31,19 +31,12 @@ FailureBudget training_budget(const Dataset& dataset) {
 
 std::unique_ptr<Loader> loader_with(const Component<Loader>& loader, int64_t workers,
                                     std::vector<std::string> options, const Dataset& dataset,
-                                    const Decoder& decoder, Device& device, LoaderMeter& meter,
-                                    uint64_t seed) {
+                                    const Decoder& decoder, const LoaderUse& use,
+                                    LoaderMeter& meter, uint64_t seed) {
   options.push_back("workers=" + std::to_string(workers));
   return changed(loader, options)
-      .create({dataset,
-               decoder,
-               device.allocator(),
-               Split::train,
-               seed,
-               [](const std::string&) {},
-               meter,
-               {},
-               &device});
+      .create({dataset, decoder, use.allocate, use.split, seed, [](const std::string&) {}, meter,
+               use.shard, use.device});
 }
 
 }  // namespace stoker

@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "io/device/device.h"
+#include "io/experiment/experiment_data.h"
 #include "io/loader/failure_budget.h"
 #include "io/loader/loader.h"
 
@@ -34,11 +34,10 @@ LoadedEpoch load_epoch(Loader& loader, int64_t epoch,
 // Which bad samples dataset.on_error allows in training.
 FailureBudget training_budget(const Dataset& dataset);
 
-// Makes a loader of the training samples with this number of workers and these options. Its remarks
-// are left out.
+// Makes a loader with this number of workers and these options. Its remarks are left out.
 std::unique_ptr<Loader> loader_with(const Component<Loader>& loader, int64_t workers,
                                     std::vector<std::string> options, const Dataset& dataset,
-                                    const Decoder& decoder, Device& device, LoaderMeter& meter,
-                                    uint64_t seed);
+                                    const Decoder& decoder, const LoaderUse& use,
+                                    LoaderMeter& meter, uint64_t seed);
 
 }  // namespace stoker

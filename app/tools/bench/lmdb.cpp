@@ -12,8 +12,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
-#include "app/run/stop_signal.h"
+#include "app/process/stop_signal.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/lmdb_tables.h"
 #include "app/tools/bench/rounds.h"
@@ -123,8 +122,8 @@ class LmdbRuns {
   }
 
  private:
-  static ExperimentOptions options(const LmdbBenchArguments& arguments) {
-    ExperimentOptions experiment = read_experiment(arguments.config, arguments.overrides);
+  static DataOptions options(const LmdbBenchArguments& arguments) {
+    DataOptions experiment = read_data_options(arguments.config, arguments.overrides, print_note);
     // Where the loader has no readers, this says so.
     static_cast<void>(changed(experiment.loader, {"reader=lmdb"}));
     return experiment;
@@ -244,7 +243,7 @@ class LmdbRuns {
   const LmdbBenchArguments& arguments_;
   const StopSignal stop_;
   const LmdbScratch scratch_;
-  const ExperimentOptions experiment_;
+  const DataOptions experiment_;
   ExperimentData data_;
   const SampleInfo info_;
   int64_t steps_ = 0;

@@ -27,19 +27,19 @@ void add_use(const ProcessUse& before, const ProcessUse& after, double images,
 
 }  // namespace
 
-double measure_first_epoch(Experiment& experiment, int64_t epoch) {
-  FailureBudget budget = training_budget(experiment.dataset());
-  const auto loader = experiment.make_loader(Split::train);
+double measure_first_epoch(ExperimentData& data, const LoaderUse& use, int64_t epoch) {
+  FailureBudget budget = training_budget(data.dataset());
+  const auto loader = data.make_loader(use);
   const LoadedEpoch measured =
       load_epoch(*loader, epoch, [&](const Batch& batch) { budget.account(batch); });
   return static_cast<double>(measured.images) / measured.seconds;
 }
 
-LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
-                               const BatchObserver& observe) {
-  FailureBudget budget = training_budget(experiment.dataset());
+LoaderBenchmark measure_loader(ExperimentData& data, const LoaderInfo& info, const LoaderUse& use,
+                               int64_t epochs, const BatchObserver& observe) {
+  FailureBudget budget = training_budget(data.dataset());
   const auto account = [&](const Batch& batch) { budget.account(batch); };
-  const auto loader = experiment.make_loader(Split::train);
+  const auto loader = data.make_loader(use);
   LoaderBenchmark result;
   result.first_batch_s = load_epoch(*loader, 0, account).first_batch_s;
   LoadCost cost;
@@ -58,8 +58,7 @@ LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
   }
   add_use(before, process_use(), images, result);
   result.memory = process_memory();
-  result.sample_bytes = experiment.decoder().spec().bytes();
-  const LoaderInfo info = experiment.options().loader.info();
+  result.sample_bytes = data.decoder().spec().bytes();
   result.batches = loader->batches();
   result.batches_ahead = info.host_batches_ahead + info.device_batches_ahead;
   result.resident = info.resident;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/base/process_use.h"
-#include "app/experiment/experiment.h"
+#include "io/experiment/experiment_data.h"
 
 namespace stoker {
 
@@ -56,14 +56,15 @@ struct LoaderBenchmark {
 // Returns whether it wants to see another batch.
 using BatchObserver = std::function<bool(const Batch&)>;
 
-// One warm-up epoch, then `epochs` measured ones; every batch is taken and dropped at once. After
-// that `observe` is shown batches of the first epoch once more, from its beginning. The calling
-// thread is the consumer. Error(ExitCode::data) for more bad samples than the data set allows.
-LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
-                               const BatchObserver& observe = {});
+// One warm-up epoch of the configured loader, whose info this is, then `epochs` measured ones;
+// every batch is taken and dropped at once. After that `observe` is shown batches of the first
+// epoch once more, from its beginning. The calling thread is the consumer. Error(ExitCode::data)
+// for more bad samples than the data set allows.
+LoaderBenchmark measure_loader(ExperimentData& data, const LoaderInfo& info, const LoaderUse& use,
+                               int64_t epochs, const BatchObserver& observe = {});
 
 // Measures one epoch of a new loader without a warm-up, for data that must not have been read
 // before. Returns images/s.
-double measure_first_epoch(Experiment& experiment, int64_t epoch);
+double measure_first_epoch(ExperimentData& data, const LoaderUse& use, int64_t epoch);
 
 }  // namespace stoker

@@ -8,6 +8,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/bench/batch_probe.h"
+#include "app/tools/bench/bench_device.h"
 #include "app/tools/bench/decode_ceiling.h"
 #include "app/tools/bench/loader.h"
 #include "io/core/system/child_process.h"
@@ -29,34 +30,36 @@ struct LoaderReport {
 };
 
 LoaderReport measure(const LoaderBenchArguments& arguments) {
-  Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_note);
-  const ExperimentOptions& options = experiment.options();
-  BatchProbe probe(experiment.decoder().spec());
-  if (!arguments.dump.empty() && experiment.decoder().spec().frame != 0) {
+  const DataOptions options = read_data_options(arguments.config, arguments.overrides, print_note);
+  const LoaderInfo info = options.loader.info();
+  const auto device = bench_device(info, {arguments.config, arguments.overrides});
+  ExperimentData data(options, print_note);
+  BatchProbe probe(data.decoder().spec());
+  if (!arguments.dump.empty() && data.decoder().spec().frame != 0) {
     throw Error(ExitCode::config,
                 "--dump: with decoder.on_device a loader has no samples yet: set "
                 "decoder.on_device=nothing");
   }
   LoaderReport report;
   report.type = options.loader.type();
-  report.workers = std::max<int64_t>(1, options.loader.info().workers);
-  report.measured = measure_loader(experiment, arguments.epochs,
+  report.workers = std::max<int64_t>(1, info.workers);
+  report.measured = measure_loader(data, info, loader_use(device), arguments.epochs,
                                    [&](const Batch& batch) { return probe.see(batch); });
   if (!arguments.dump.empty()) probe.dump(arguments.dump);
   report.conditions = {{"name", "stoker-" + report.type},
                        {"loader", to_json(options.loader.dump())},
                        {"decoder", to_json(options.decoder.dump())},
-                       {"device", experiment.device().info().name},
                        {"workers", report.workers},
                        {"shape", probe.shape()},
                        {"layout", probe.layout()},
                        {"page_cache", "as it was; one warm-up epoch"}};
+  if (device) report.conditions["device"] = device->name();
   if (const auto mean = probe.mean()) report.conditions["mean"] = *mean;
   if (arguments.quick) return report;
   CeilingOptions ceiling;
   ceiling.samples = arguments.ceiling_samples;
   ceiling.threads = report.workers;
-  report.ceiling = measure_decode_ceiling(experiment.dataset(), ceiling);
+  report.ceiling = measure_decode_ceiling(data.dataset(), ceiling);
   return report;
 }
 

@@ -9,7 +9,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/error.h"
@@ -231,7 +230,8 @@ ExitCode bench_read(ReadBenchArguments arguments) {
   for (const auto& [name, known] : enum_names(ReadStages{})) {
     if (arguments.stages == name) stages = known;
   }
-  const ExperimentOptions experiment = read_experiment(arguments.config, arguments.overrides);
+  const DataOptions experiment =
+      read_data_options(arguments.config, arguments.overrides, print_note);
   if (experiment.dataset.info().whole_files) {
     throw Error(ExitCode::config,
                 "bench read takes the samples in any order, and by dataset.access whole each would "

@@ -16,7 +16,6 @@
 #include "io/dataset/read_sample.h"
 #include "io/decoder/decoder_options.h"
 #include "io/decoder/jpeg_codec.h"
-#include "io/device/device.h"
 #include "io/jpeg/baseline_decoder.h"
 #include "io/loader/loader.h"
 #include "io/metrics/clock.h"
@@ -103,12 +102,11 @@ void check_stages(ReadStages stages) {
 // What loaders need beside the data set.
 struct LoaderParts {
   std::unique_ptr<Decoder> decoder;
-  std::unique_ptr<Device> device = default_component<Device>("cpu").create({});
   Hub hub;
 };
 
 // ReadStages::read drops the bytes.
-std::shared_ptr<LoaderParts> make_parts(const ExperimentOptions& experiment, ReadStages stages) {
+std::shared_ptr<LoaderParts> make_parts(const DataOptions& experiment, ReadStages stages) {
   check_stages(stages);
   const auto parts = std::make_shared<LoaderParts>();
   Component<Decoder> decoder = experiment.decoder;
@@ -124,7 +122,14 @@ std::unique_ptr<Loader> make_loader(const Component<Loader>& loader, const Datas
                                     LoaderParts& parts, uint64_t seed, int64_t batch,
                                     int64_t threads) {
   return loader_with(loader, threads, {fmt::format("batch_size={}", batch), "drop_last=false"},
-                     dataset, *parts.decoder, *parts.device, parts.hub.train_loader(), seed);
+                     dataset, *parts.decoder, {}, parts.hub.train_loader(), seed);
+}
+
+// The loader without what it does for a device.
+Component<Loader> up_to_host(const Component<Loader>& loader) {
+  const LoaderInfo info = loader.info();
+  const bool for_device = info.device_batches_ahead > 0 || info.resident;
+  return for_device ? changed(loader, {"type=prefetched"}) : loader;
 }
 
 ReadRepetition take_batches(Loader& loader, int64_t epoch, int64_t samples) {
@@ -172,8 +177,8 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
   };
 }
 
-ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
-                        ReadStages stages, int64_t batch) {
+ReadPass pipeline_reads(const Dataset& dataset, const DataOptions& experiment, ReadStages stages,
+                        int64_t batch) {
   // Loaders by their number of threads, with the memory that a first pass has touched.
   struct Loaders {
     std::shared_ptr<LoaderParts> parts;
@@ -191,12 +196,12 @@ ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experim
   };
 }
 
-ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
-                      ReadStages stages, int64_t batch,
-                      std::function<ReadRepetition::Asked()> asked) {
+ReadPass loader_reads(const Dataset& dataset, const DataOptions& experiment, ReadStages stages,
+                      int64_t batch, std::function<ReadRepetition::Asked()> asked) {
   const auto parts = make_parts(experiment, stages);
-  return [=, &dataset, seed = experiment.run.seed, component = experiment.loader](
-             int64_t threads, int64_t epoch, const std::vector<int64_t>& samples) {
+  const Component<Loader> component = up_to_host(experiment.loader);
+  return [=, &dataset, seed = experiment.run.seed](int64_t threads, int64_t epoch,
+                                                   const std::vector<int64_t>& samples) {
     const auto loader = make_loader(component, dataset, *parts, seed, batch, threads);
     const ReadPass pass = counted(
         [&](int64_t, int64_t, const std::vector<int64_t>&) {

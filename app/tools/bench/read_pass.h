@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/experiment_options.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
+#include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {
@@ -58,8 +58,8 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
 // drops the bytes. The data set must outlive the pass. Error(ExitCode::config) for
 // ReadStages::decode, which no loader does. Bad samples are replaced and count both as bad and, by
 // their replacements, as images.
-ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
-                        ReadStages stages, int64_t batch);
+ReadPass pipeline_reads(const Dataset& dataset, const DataOptions& experiment, ReadStages stages,
+                        int64_t batch);
 
 // What `tier` was asked for so far. The hub must outlive the function.
 std::function<ReadRepetition::Asked()> asked_of(const Hub& hub, const std::string& tier);
@@ -68,12 +68,11 @@ std::function<ReadRepetition::Asked()> asked_of(const Hub& hub, const std::strin
 // nothing is counted.
 ReadPass counted(ReadPass pass, std::function<ReadRepetition::Asked()> asked);
 
-// The experiment's own loader with `threads` workers and batches of `batch`, in its own order and
-// with its own reading ahead. Each pass has a new loader, which has read nothing before the pass
-// begins. What it has read of a next epoch when the last batch came counts as asked (`asked`: as
-// for counted()). The rest is as with pipeline_reads().
-ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
-                      ReadStages stages, int64_t batch,
-                      std::function<ReadRepetition::Asked()> asked);
+// The experiment's own loader, up to host memory, with `threads` workers and batches of `batch`, in
+// its own order and with its own reading ahead. Each pass has a new loader, which has read nothing
+// before the pass begins. What it has read of a next epoch when the last batch came counts as asked
+// (`asked`: as for counted()). The rest is as with pipeline_reads().
+ReadPass loader_reads(const Dataset& dataset, const DataOptions& experiment, ReadStages stages,
+                      int64_t batch, std::function<ReadRepetition::Asked()> asked);
 
 }  // namespace stoker

@@ -6,7 +6,7 @@
 #include "app/base/process_use.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment.h"
+#include "app/tools/bench/bench_device.h"
 #include "app/tools/bench/epoch.h"
 #include "app/tools/bench/loader_bench.h"
 #include "app/tools/bench/rounds.h"
@@ -40,13 +40,21 @@ struct ScaledEpoch : LoadedEpoch {
   std::string order;
 };
 
+// An experiment whose loader is measured.
+struct ScaledExperiment {
+  const DataOptions options;
+  const std::unique_ptr<BenchDevice> device;
+  ExperimentData data;
+};
+
 // Loads an epoch with a new loader of this number of workers.
-ScaledEpoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bool digest) {
-  FailureBudget budget = training_budget(experiment.dataset());
-  const auto loader =
-      loader_with(experiment.options().loader, workers, {fmt::format("digest={}", digest)},
-                  experiment.dataset(), experiment.decoder(), experiment.device(),
-                  experiment.hub().train_loader(), experiment.options().run.seed);
+ScaledEpoch run_epoch(ScaledExperiment& experiment, int64_t workers, int64_t epoch, bool digest) {
+  const DataOptions& options = experiment.options;
+  ExperimentData& data = experiment.data;
+  FailureBudget budget = training_budget(data.dataset());
+  const auto loader = loader_with(options.loader, workers, {fmt::format("digest={}", digest)},
+                                  data.dataset(), data.decoder(), loader_use(experiment.device),
+                                  data.hub().train_loader(), options.run.seed);
   std::string order;
   const double cpu_before = process_use().cpu_s;
   ScaledEpoch result{load_epoch(*loader, epoch,
@@ -96,12 +104,12 @@ ResultTable table_of(const ScalingBenchmark& result) {
   return table;
 }
 
-ScalingBenchmark measure_scaling(Experiment& experiment, std::vector<int64_t> workers,
+ScalingBenchmark measure_scaling(ScaledExperiment& experiment, std::vector<int64_t> workers,
                                  int64_t rounds) {
   std::ranges::sort(workers);
-  if (experiment.options().loader.info().workers == 0) {
+  if (experiment.options.loader.info().workers == 0) {
     throw Error(ExitCode::config, "bench loader: --scaling needs a loader with workers, and " +
-                                      experiment.options().loader.type() +
+                                      experiment.options.loader.type() +
                                       " has none: use loader.type=threaded or prefetched");
   }
   ScalingBenchmark result;
@@ -122,37 +130,41 @@ ScalingBenchmark measure_scaling(Experiment& experiment, std::vector<int64_t> wo
   return result;
 }
 
-std::string scaling_text(const ScalingBenchmark& result, Experiment& experiment) {
+std::string scaling_text(const ScalingBenchmark& result, ScaledExperiment& experiment) {
   return fmt::format(
       "{}: medians of {} rounds in turn of {} images each, {} cores\n{}"
       "order: {} (pixels and labels of one epoch, labels of the measured ones)\n"
       "page cache as it was, after one epoch of each row; no model, batches dropped at once\n",
-      experiment.options().loader.type(), result.rows.front().images_per_s.size(), result.images,
+      experiment.options.loader.type(), result.rows.front().images_per_s.size(), result.images,
       result.cores, table_of(result).text(),
       exact_order(result) ? "exact" : "NOT THE SAME in all rows");
 }
 
-nlohmann::json scaling_json(const ScalingBenchmark& result, Experiment& experiment) {
+nlohmann::json scaling_json(const ScalingBenchmark& result, ScaledExperiment& experiment) {
   nlohmann::json rows = table_of(result).json();
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i]["rates"] = result.rows[i].images_per_s;
     rows[i]["order"] = result.rows[i].order;
   }
-  return {{"name", "stoker-" + experiment.options().loader.type() + "-scaling"},
-          {"loader", to_json(experiment.options().loader.dump())},
-          {"decoder", to_json(experiment.options().decoder.dump())},
-          {"device", experiment.device().info().name},
-          {"cores", result.cores},
-          {"images", result.images},
-          {"order", exact_order(result) ? "exact" : "different"},
-          {"page_cache", "as it was; one epoch of each row before"},
-          {"rows", rows}};
+  nlohmann::json json = {{"name", "stoker-" + experiment.options.loader.type() + "-scaling"},
+                         {"loader", to_json(experiment.options.loader.dump())},
+                         {"decoder", to_json(experiment.options.decoder.dump())},
+                         {"cores", result.cores},
+                         {"images", result.images},
+                         {"order", exact_order(result) ? "exact" : "different"},
+                         {"page_cache", "as it was; one epoch of each row before"},
+                         {"rows", rows}};
+  if (experiment.device) json["device"] = experiment.device->name();
+  return json;
 }
 
 }  // namespace
 
 ExitCode bench_scaling(const LoaderBenchArguments& arguments) {
-  Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_note);
+  const DataOptions options = read_data_options(arguments.config, arguments.overrides, print_note);
+  ScaledExperiment experiment{
+      options, bench_device(options.loader.info(), {arguments.config, arguments.overrides}),
+      ExperimentData(options, print_note)};
   const ScalingBenchmark result = measure_scaling(experiment, arguments.scaling, arguments.epochs);
   print_result(arguments.json, scaling_json(result, experiment), scaling_text(result, experiment));
   if (exact_order(result)) return ExitCode::ok;

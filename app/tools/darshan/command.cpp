@@ -1,4 +1,4 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/tools/darshan/darshan.h"
 
 namespace stoker {
@@ -29,7 +29,7 @@ void add_darshan(const Command& program) {
       .needs(json);
 }
 
-const ToolCommand darshan_command("darshan", add_darshan);
+const RegisteredCommand darshan_command("darshan", add_darshan);
 
 }  // namespace
 }  // namespace stoker

@@ -1,4 +1,4 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/tools/data/convert/convert_experiment.h"
 #include "app/tools/data/fetch.h"
 #include "app/tools/data/inspect.h"
@@ -126,7 +126,7 @@ void add_dataset(const Command& program) {
   for (const auto add : {add_fetch, add_inspect, add_synth, add_convert, add_stage}) add(dataset);
 }
 
-const ToolCommand dataset_command("dataset", add_dataset);
+const RegisteredCommand dataset_command("dataset", add_dataset);
 
 }  // namespace
 }  // namespace stoker

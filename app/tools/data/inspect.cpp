@@ -15,7 +15,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
 #include "io/core/config/suggestion.h"
 #include "io/core/parallel.h"
 #include "io/core/text/text.h"
@@ -340,7 +339,7 @@ void to_json(nlohmann::json& json, const DatasetReport& report) {
 
 ExitCode inspect_experiment(const InspectArguments& arguments) {
   const Budget samples = samples_of(arguments.samples);
-  ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  DataOptions options = read_data_options(arguments.config, arguments.overrides, print_note);
   // A device that is not asked would judge later what the decoder leaves to it.
   if (options.decoder.info().frames) {
     options.decoder = changed(options.decoder, {"on_device=nothing"});

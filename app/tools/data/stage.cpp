@@ -8,7 +8,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
+#include "io/experiment/data_options.h"
 #include "io/metrics/clock.h"
 #include "io/storage/cached/cached.h"
 
@@ -37,7 +37,7 @@ struct StagingReport {
 };
 
 // The options of the tier that the data set reads, which has to be of type cached.
-CachedOptions cached_options(const ExperimentOptions& options, const std::string& name) {
+CachedOptions cached_options(const DataOptions& options, const std::string& name) {
   const std::string hint = "a tier of type cached: storage." + (name.empty() ? "data" : name) +
                            "={type: cached, inner: {...}, in: {type: posix, root: ...}}";
   if (name.empty()) {
@@ -146,7 +146,7 @@ void stage_dataset(StagingReport& report, const Storage& inner, Storage& in) {
 }  // namespace
 
 ExitCode stage_experiment(const StageArguments& arguments) {
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const DataOptions options = read_data_options(arguments.config, arguments.overrides, print_note);
   const std::string name = options.dataset.info().tier;
   const CachedOptions cached = cached_options(options, name);
   if (!arguments.dry_run && cached.in.info().in_memory) {

@@ -1,4 +1,4 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/tools/doctor/doctor.h"
 
 namespace stoker {
@@ -32,7 +32,7 @@ void add_doctor(const Command& program) {
   command.flag("--json", arguments.json, "Print JSON.");
 }
 
-const ToolCommand doctor_command("doctor", add_doctor);
+const RegisteredCommand doctor_command("doctor", add_doctor);
 
 }  // namespace
 }  // namespace stoker

@@ -1,4 +1,4 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/tools/mount/mount.h"
 
 namespace stoker {
@@ -37,7 +37,7 @@ void add_mount(const Command& program) {
   command.flag("--json", arguments.json, "Print what was read as one line of JSON.");
 }
 
-const ToolCommand mount_command("mount", add_mount);
+const RegisteredCommand mount_command("mount", add_mount);
 
 }  // namespace
 }  // namespace stoker

@@ -9,14 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
-#include "app/run/log.h"
+#include "app/process/log.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "app/tools/mount/mount_point.h"
 #include "app/tools/mount/mount_server.h"
 #include "app/tools/mount/own_cost.h"
 #include "io/core/text/text.h"
+#include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {
@@ -120,8 +121,7 @@ struct MountReport {
 ExitCode mount_tier(const MountArguments& arguments) {
   RunLog log(false);
   const Notify notify = log.notify();
-  const ExperimentOptions options =
-      read_experiment_without_data(arguments.config, arguments.overrides);
+  const DataOptions options = read_tier_options(arguments.config, arguments.overrides, print_note);
   const Component<Storage>& component = find_tier(options, arguments.tier);
   auto signals = std::make_unique<AwaitedSignals>();
   const std::string directory = prepare_mount_point(arguments.directory, notify);

@@ -1,4 +1,4 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/tools/report/commands.h"
 #include "app/tools/report/compare.h"
 
@@ -72,10 +72,10 @@ void add_trace(const Command& program) {
   command.run([=] { return compare_with_trace(arguments->run, arguments->json); });
 }
 
-const ToolCommand report_command("report", add_report);
-const ToolCommand compare_command("compare", add_compare);
-const ToolCommand timelogger_command("timelogger", add_timelogger);
-const ToolCommand trace_command("trace", add_trace);
+const RegisteredCommand report_command("report", add_report);
+const RegisteredCommand compare_command("compare", add_compare);
+const RegisteredCommand timelogger_command("timelogger", add_timelogger);
+const RegisteredCommand trace_command("trace", add_trace);
 
 }  // namespace
 }  // namespace stoker

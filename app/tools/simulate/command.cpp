@@ -1,4 +1,4 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/tools/simulate/simulate.h"
 #include "app/tools/simulate/what_if.h"
 
@@ -29,7 +29,7 @@ void add_simulate(const Command& program) {
   command.flag("--json", arguments.json, "Print the result as one line of JSON.");
 }
 
-const ToolCommand simulate_command("simulate", add_simulate);
+const RegisteredCommand simulate_command("simulate", add_simulate);
 
 }  // namespace
 }  // namespace stoker

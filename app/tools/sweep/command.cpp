@@ -1,4 +1,4 @@
-#include "app/base/tool_command.h"
+#include "app/base/registered_command.h"
 #include "app/commands/commands.h"
 #include "app/tools/sweep/sweep.h"
 
@@ -40,7 +40,7 @@ void add_sweep(const Command& program) {
   command.run([=] { return run_sweep(*arguments); });
 }
 
-const ToolCommand sweep_command("sweep", add_sweep);
+const RegisteredCommand sweep_command("sweep", add_sweep);
 
 }  // namespace
 }  // namespace stoker

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "app/run/stop_signal.h"
+#include "app/process/stop_signal.h"
 #include "app/tools/sweep/directory.h"
 #include "io/core/error.h"
 #include "io/core/system/child_process.h"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/experiment/experiment_options.h"
-#include "app/run/environment.h"
+#include "app/process/machine.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/sweep/findings.h"
 #include "app/tools/sweep/results.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/run/stop_signal.h"
+#include "app/process/stop_signal.h"
 #include "io/distributed/peers.h"
 #include "io/metrics/clock.h"
 

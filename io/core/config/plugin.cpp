@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -59,9 +60,17 @@ std::string stamp_of(const std::string& bytes, const std::string& path) {
   return bytes.substr(begin, bytes.find('\0', begin) - begin);
 }
 
-std::string& torch_stamp() {
-  static std::string stamp;
+// Null: the library with LibTorch is not loaded.
+std::atomic<const char*>& torch_stamp() {
+  static std::atomic<const char*> stamp = nullptr;
   return stamp;
+}
+
+// The folder of the library that this function is in.
+std::filesystem::path library_folder() {
+  Dl_info library{};
+  dladdr(&kMark, &library);  // any address of the library will do
+  return std::filesystem::absolute(library.dli_fname).lexically_normal().parent_path();
 }
 
 std::string& being_loaded() {
@@ -69,22 +78,29 @@ std::string& being_loaded() {
   return path;
 }
 
-void check_stamp(const std::string& stamp, const std::string& path) {
-  const std::string& with_torch = torch_stamp();
-  if (stamp == plugin_stamp() || stamp == with_torch) return;
-  if (with_torch.empty() && stamp.find("torch=") != std::string::npos) {
-    throw Error(ExitCode::config,
-                path + ": it uses LibTorch, and this program is built without it");
+// Returns the stamp of plug-ins with LibTorch. Its library is loaded for the first of them: what it
+// registers itself is in no plug-in.
+std::string need_torch(const std::string& path) {
+  if (torch_stamp() == nullptr) {
+    const std::string library = library_folder() / "libstoker.so";
+    const std::string outer = std::exchange(being_loaded(), "");
+    const void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    const std::string problem = loaded == nullptr ? dlerror() : "";
+    being_loaded() = outer;
+    if (loaded == nullptr) {
+      throw Error(ExitCode::environment,
+                  path + ": it needs LibTorch and the library of the trainer: " + problem);
+    }
   }
-  throw Error(ExitCode::config,
-              path + ": built for another release; rebuild it\n  plug-in: " + stamp +
-                  "\n  program: " + (with_torch.empty() ? plugin_stamp() : with_torch));
+  return torch_stamp().load();
 }
 
-std::filesystem::path library_folder() {
-  Dl_info library{};
-  dladdr(&kMark, &library);  // any address of the library will do
-  return std::filesystem::absolute(library.dli_fname).lexically_normal().parent_path();
+void check_stamp(const std::string& stamp, const std::string& path) {
+  const bool with_torch = stamp.find("torch=") != std::string::npos;
+  const std::string own = with_torch ? need_torch(path) : plugin_stamp();
+  if (stamp == own) return;
+  throw Error(ExitCode::config, path + ": built for another release; rebuild it\n  plug-in: " +
+                                    stamp + "\n  program: " + own);
 }
 
 // The plug-ins beside the library whose names are not those of this project's own.

@@ -13,7 +13,7 @@ namespace stoker {
 // that stoker_add_plugin() puts into the file is read from the file and compared before any of its
 // code runs. Never unloaded; loading the same file again does nothing. Any thread.
 // Error(ExitCode::config): no stamp or another release's; ExitCode::environment: the file cannot be
-// read or loaded.
+// read or loaded, or LibTorch cannot that it needs.
 void load_plugin(const std::string& path);
 
 // A type that comes in a plug-in of this project, beside the library. A value.
@@ -42,8 +42,8 @@ std::vector<FailedPlugin> load_all_plugins();
 // The path of the plug-in that is being loaded by this thread; empty: none is.
 const std::string& plugin_being_loaded();
 
-// The path where a plug-in of this project lies: the folder `stoker` beside libstoker.so. It need
-// not exist.
+// The path where a plug-in of this project lies: the folder `stoker` beside libstoker_core.so. It
+// need not exist.
 std::string plugin_beside_library(const std::string& name);
 // The same for a program that the library starts.
 std::string program_beside_library(const std::string& name);
@@ -52,12 +52,15 @@ std::string program_beside_library(const std::string& name);
 std::string share_of_library();
 
 // What a plug-in must agree with: "abi=1;gxx=12.2.0;cxx11abi=1;". A plug-in that uses LibTorch has
-// "torch=2.11.0;" in it, too, and agrees with a program that has the same.
+// "torch=2.11.0;" in it, too, and agrees with the libstoker.so beside this library, which is loaded
+// for the first of them.
 std::string plugin_stamp();
 
-// The library that is built with LibTorch adds the stamp of plug-ins that use it. Before main.
+// The library that is built with LibTorch adds the stamp of plug-ins that use it, when it is
+// loaded.
 class TorchStamp {
  public:
+  // A literal.
   explicit TorchStamp(const char* stamp);
 };
 

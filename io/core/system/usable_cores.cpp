@@ -132,4 +132,12 @@ int64_t usable_cores() {
   return std::max<int64_t>(1, std::min(own, static_cast<int64_t>(part)));
 }
 
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(": ") + 2);
+  }
+  return "CPU";
+}
+
 }  // namespace stoker

@@ -30,4 +30,7 @@ void share_cores(int64_t index, int64_t processes);
 // path of /proc and of the mounts; it is for tests. Any thread.
 std::optional<double> cpu_quota(const std::string& root = "");
 
+// "model name" of /proc/cpuinfo; "CPU" if it has no such line. Any thread.
+std::string cpu_name();
+
 }  // namespace stoker

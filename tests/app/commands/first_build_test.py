@@ -16,7 +16,8 @@ class FirstBuildTest(StokerTest):
         (lib / "stoker").mkdir(parents=True)
         for library in BUILD.glob("lib/*.so"):
             (lib / library.name).symlink_to(library)
-        (lib / "stoker/stoker_jpeg.so").symlink_to(BUILD / "lib/stoker/stoker_jpeg.so")
+        for name in ("stoker_train.so", "stoker_jpeg.so"):
+            (lib / "stoker" / name).symlink_to(BUILD / "lib/stoker" / name)
         self.lib = lib / "stoker"
 
     def run_it(self, *arguments, code):

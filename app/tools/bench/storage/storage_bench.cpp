@@ -3,14 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
-#include "app/run/log.h"
-#include "app/run/stop_signal.h"
+#include "app/process/log.h"
+#include "app/process/stop_signal.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/storage/storage.h"
 #include "app/tools/bench/storage/storage_fit.h"
 #include "app/tools/bench/tier_conditions.h"
+#include "io/experiment/data_options.h"
 #include "io/storage/keys.h"
 
 namespace stoker {
@@ -250,8 +251,7 @@ StorageWorkload workload_of(const StorageBenchArguments& arguments) {
 ExitCode bench_storage(const StorageBenchArguments& arguments) {
   const std::string directory = directory_of(arguments);
   RunLog log(false);
-  const ExperimentOptions options =
-      read_experiment_without_data(arguments.config, arguments.overrides);
+  const DataOptions options = read_tier_options(arguments.config, arguments.overrides, print_note);
   const Component<Storage>& component = find_tier(options, arguments.tier);
   const bool emulated = component.info().emulated;
   Hub hub;

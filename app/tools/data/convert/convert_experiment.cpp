@@ -10,8 +10,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
-#include "app/run/stop_signal.h"
+#include "app/process/stop_signal.h"
 #include "app/tools/data/convert/convert.h"
 #include "app/tools/data/fetch.h"
 #include "io/core/error.h"
@@ -44,9 +43,9 @@ bool lies_in(const std::string& inner, const std::string& outer) {
 }
 
 // An experiment's file, or one for a directory of class folders.
-ExperimentOptions read_source(const ConvertArguments& arguments) {
+DataOptions read_source(const ConvertArguments& arguments) {
   if (!fs::is_directory(arguments.config))
-    return read_experiment(arguments.config, arguments.overrides);
+    return read_data_options(arguments.config, arguments.overrides, print_note);
   if (arguments.tier.empty() && lies_in(arguments.to, arguments.config)) {
     throw Error(ExitCode::config, "dataset convert: " + readable(arguments.to) + " lies in " +
                                       readable(arguments.config) +
@@ -56,7 +55,7 @@ ExperimentOptions read_source(const ConvertArguments& arguments) {
       "storage", within("data", mapping({{"type", "posix"}, {"root", to_text(arguments.config)}})));
   root.entries.push_back({"dataset", {}, mapping({{"type", "image_folder"}, {"storage", "data"}})});
   for (const std::string& assignment : arguments.overrides) apply_override(root, assignment);
-  return read_experiment_tree(root);
+  return read_data_tree(root);
 }
 
 // The tier that is written, and read again to verify it: a directory, or one of the experiment's.
@@ -80,8 +79,7 @@ std::string without_on_error(Node dataset) {
   return to_yaml(dataset);
 }
 
-ConvertOptions convert_options(const ConvertArguments& arguments,
-                               const ExperimentOptions& experiment) {
+ConvertOptions convert_options(const ConvertArguments& arguments, const DataOptions& experiment) {
   ConvertOptions options;
   // Checked here and not by the command line's parser, which would report this also for a mistyped
   // option.
@@ -173,7 +171,7 @@ ExitCode print_conversion(const ConvertArguments& arguments, const ConvertResult
 }  // namespace
 
 ExitCode convert_experiment(const ConvertArguments& arguments) {
-  const ExperimentOptions experiment = read_source(arguments);
+  const DataOptions experiment = read_source(arguments);
   if (!arguments.tier.empty()) find_tier(experiment, arguments.tier);
   const ConvertOptions options = convert_options(arguments, experiment);
   const StopSignal stop;

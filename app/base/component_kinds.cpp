@@ -1,0 +1,10 @@
+#include "app/base/component_kinds.h"
+
+namespace stoker {
+
+OtherHalf& other_half() {
+  static OtherHalf half;
+  return half;
+}
+
+}  // namespace stoker

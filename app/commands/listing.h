@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/core/error.h"
+
+namespace stoker {
+
+// What `stoker list` and `stoker describe` are asked for. A value.
+struct ListArguments {
+  std::string kind;                  // empty: all; describe: the experiment file
+  std::string type;                  // describe: the type; empty: all of the kind
+  std::vector<std::string> plugins;  // absolute paths, loaded first
+  bool json = false;
+  bool figures = false;  // list: every figure of a run instead, as a page of Markdown
+};
+
+// `list` and `describe` load the plug-ins that they are given and all that lie beside the library,
+// once for the whole process, and say which of these could not be loaded. Without the library of
+// the trainer there are the kinds and keys of the half of an experiment that loads data, of
+// checkpointers and of sinks. Both print on standard output. Error(ExitCode::config) for an unknown
+// kind or type, with a suggestion.
+
+// `stoker list`: the components of one kind, or of all; or the page of all figures.
+ExitCode list_components(const ListArguments& arguments);
+// `stoker describe`: one component's options, those of all of a kind (as JSON an object by type),
+// or the keys of the experiment file.
+ExitCode describe_component(const ListArguments& arguments);
+
+}  // namespace stoker

@@ -1,0 +1,35 @@
+#include "app/process/end_within.h"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "io/core/system/standard_streams.h"
+#include "io/core/text/text.h"
+
+namespace stoker {
+
+void end_now(const Error& error) {
+  const std::string text = readable(std::string("error: ") + error.what() + "\n");
+  // Whoever hangs may hold the lock of a stream.
+  write_stderr(text);
+  std::_Exit(static_cast<int>(error.code()));
+}
+
+void end_within(std::chrono::milliseconds time, const Error& error) {
+  const auto end = [time, error] {
+    pthread_setname_np(pthread_self(), "end-within");
+    std::this_thread::sleep_for(time);
+    end_now(error);
+  };
+  try {
+    std::thread(end).detach();  // the process may end before it
+  } catch (const std::system_error&) {
+    // No thread could be started. The process is then left to end by itself.
+  }
+}
+
+}  // namespace stoker

@@ -1,0 +1,270 @@
+#include "app/tools/bench_train/checkpoint/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/base/result_table.h"
+#include "app/tools/bench_train/checkpoint/saved_model.h"
+#include "io/checkpoint/restoring/read_set.h"
+#include "io/checkpoint/sets/manifest.h"
+#include "io/checkpoint/sets/set_files.h"
+#include "io/checkpoint/sets/set_store.h"
+#include "io/core/parallel.h"
+#include "io/core/system/memory.h"
+#include "io/metrics/clock.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+namespace {
+
+// What a tier does for a checkpoint by itself: the same requests, and nothing is summed or kept.
+
+// Writes a file of these bytes as a set is written: `threads` threads write 8 MiB at once past the
+// page cache, and the file is synced. On a tier without files it writes one object. Returns the
+// seconds that this took, and removes it. `directory` is made. IoError.
+double write_plainly(Storage& tier, const std::string& directory, Bytes bytes, int64_t threads);
+
+// Reads all files of the set in `directory` by the requests of load_files(). IoError.
+void read_plainly(const SetFiles& from, const std::string& directory, int64_t threads);
+
+// The same on a tier without files.
+double write_as_object(Storage& objects, const std::string& key, Bytes bytes) {
+  const TimePoint begin = Clock::now();
+  const std::unique_ptr<ObjectWriter> writer = objects.create(key);
+  for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
+    writer->append(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at)));
+  }
+  writer->commit();
+  const double took = seconds(Clock::now() - begin);
+  objects.remove(key);
+  return took;
+}
+
+double write_plainly(Storage& tier, const std::string& directory, Bytes bytes, int64_t threads) {
+  const FileTree* tree = files_of(tier);
+  if (tree == nullptr) return write_as_object(tier, directory + "/probe", bytes);
+  const std::string path = directory + "/.tmp-probe";
+  tree->make_directories(directory);
+  const Bytes whole = bytes.first(bytes.size() / kDirectAlignment * kDirectAlignment);
+  const auto chunks = static_cast<int64_t>((whole.size() + kChunkBytes - 1) / kChunkBytes);
+  const TimePoint begin = Clock::now();
+  {
+    const TreeFile file = tree->create(path, FileAccess::direct);
+    file.reserve(whole.size());
+    parallel_for(threads, chunks, [&](int64_t i) {
+      const uint64_t at = kChunkBytes * static_cast<uint64_t>(i);
+      file.write_at(at, whole.subspan(at, std::min(kChunkBytes, whole.size() - at)));
+    });
+    file.sync();
+  }
+  const double took = seconds(Clock::now() - begin);
+  tree->remove(path);
+  return took;
+}
+
+void read_plainly(const SetFiles& from, const std::string& directory, int64_t threads) {
+  struct Request {
+    size_t file;
+    uint64_t begin;
+    uint64_t bytes;
+  };
+  const uint64_t most = load_request_bytes(from);
+  std::vector<SetFile> files;
+  std::vector<Request> requests;
+  for (const FileSums& file : read_manifest(from, directory).files) {
+    for (uint64_t at = 0; at < file.bytes; at += most) {
+      requests.push_back({files.size(), at, std::min(most, file.bytes - at)});
+    }
+    files.push_back(from.open(directory + "/" + file.name, FileAccess::direct));
+  }
+  std::atomic<size_t> next{0};
+  parallel_for(threads, threads, [&](int64_t) {
+    const HostMemory buffer = allocate_huge(most, false);
+    for (size_t i = 0; (i = next++) < requests.size();) {
+      const Request& request = requests[i];
+      files[request.file].read_at(request.begin, {buffer.data.get(), request.bytes});
+    }
+  });
+}
+
+// What one save cost. Seconds.
+struct SaveCost {
+  double stall_s = 0;    // the trainer's thread was not free
+  double saved_s = 0;    // from the begin until committed on the first tier
+  double durable_s = 0;  // until verified on the last tier
+  double memcpy_s = 0;   // a copy of as many bytes in the same round
+};
+
+// A tier in the same rounds. Seconds.
+struct TierCost {
+  std::string tier;
+  std::vector<double> write_s;  // write_plainly() of as many bytes
+  std::vector<double> read_s;   // read_plainly() of the newest set
+  std::vector<double> load_s;   // the same set, read, verified and in memory
+};
+
+// Times of all rounds, first save included.
+struct CheckpointBenchmark {
+  std::string type;
+  CheckpointerInfo info;
+  std::string device;
+  uint64_t set_bytes = 0;
+  std::vector<SaveCost> saves;
+  std::vector<double> drain_s;
+  std::vector<TierCost> tiers;
+};
+
+SaveCost save(SavedModel& model, int64_t round) {
+  SaveCost cost;
+  const TimePoint begin = Clock::now();
+  const std::unique_ptr<BackBuffer> back = model.save(round);
+  cost.stall_s = seconds(Clock::now() - begin);
+  model.flush();
+  cost.durable_s = seconds(Clock::now() - begin);
+  cost.saved_s = model.checkpointer().status().save_s.back();
+  if (back) back->finish();
+  return cost;
+}
+
+// Loads into memory that is faulted in, as a run does. Which of the two readings comes first,
+// changes: one may find what the other left in a cache.
+void measure_tier(SavedModel& model, TierCost& cost, const MemcpyBaseline& memcpy,
+                  const CheckpointerInfo& info, int64_t round) {
+  Storage& tier = model.tier(cost.tier);
+  cost.write_s.push_back(write_plainly(tier, model.directory(), memcpy.bytes(), info.threads));
+  const auto sets = sets_on(cost.tier, tier, model.directory());
+  const std::string set = sets->path(round);
+  const auto load = [&] {
+    cost.load_s.push_back(
+        timed([&] { LoadedState(sets->files(), set, info.readers, memcpy.room()); }));
+  };
+  if (round % 2 == 0) load();
+  cost.read_s.push_back(timed([&] { read_plainly(sets->files(), set, info.readers); }));
+  if (round % 2 != 0) load();
+}
+
+// A figure of all rounds. It has the name `key` in JSON, unless that is empty.
+struct RoundFigure {
+  std::string key;
+  std::string title;
+  std::vector<double> seconds;
+};
+
+std::vector<RoundFigure> figures_of(const CheckpointBenchmark& result) {
+  const auto column = [&](double SaveCost::*field) {
+    std::vector<double> values;
+    for (const SaveCost& save : result.saves) values.push_back(save.*field);
+    return values;
+  };
+  std::vector<RoundFigure> figures = {
+      {"stall_s", "stall", column(&SaveCost::stall_s)},
+      {"memcpy_s", "memcpy of as much", column(&SaveCost::memcpy_s)},
+      {"saved_s", "saved, first tier", column(&SaveCost::saved_s)},
+      {"drain_s", "drain", result.drain_s},
+      {"durable_s", "durable, last tier", column(&SaveCost::durable_s)},
+      {"load_s", "load and verify", result.tiers.back().load_s}};
+  std::erase_if(figures, [](const RoundFigure& figure) { return figure.seconds.empty(); });
+  return figures;
+}
+
+// The share of the tier's own rate that loading gets, round by round.
+std::vector<double> load_shares(const TierCost& tier) {
+  std::vector<double> shares;
+  for (size_t i = 0; i < tier.load_s.size(); ++i) {
+    shares.push_back(tier.read_s[i] / tier.load_s[i]);
+  }
+  return shares;
+}
+
+nlohmann::json checkpoint_json(const CheckpointBenchmark& result) {
+  const SaveCost& first = result.saves.front();
+  nlohmann::json json = {
+      {"name", "stoker-" + result.type + "-" + result.info.snapshot},
+      {"type", result.type},
+      {"snapshot", result.info.snapshot},
+      {"durability", result.info.durability},
+      {"device", result.device},
+      {"set_bytes", result.set_bytes},
+      {"threads", result.info.threads},
+      {"readers", result.info.readers},
+      {"saves", result.saves.size()},
+      {"first",
+       {{"stall_s", first.stall_s}, {"saved_s", first.saved_s}, {"durable_s", first.durable_s}}}};
+  for (const RoundFigure& figure : figures_of(result)) json[figure.key] = spread(figure.seconds);
+  for (const TierCost& tier : result.tiers) {
+    json["tiers"][tier.tier] = {{"write_s", spread(tier.write_s)},
+                                {"read_s", spread(tier.read_s)},
+                                {"load_s", spread(tier.load_s)},
+                                {"load_rate_share", spread(load_shares(tier))}};
+  }
+  return json;
+}
+
+std::string checkpoint_text(const CheckpointBenchmark& result) {
+  const double megabytes = 1e-6 * static_cast<double>(result.set_bytes);
+  ResultTable table({{"", "ms"},
+                     {"", "min", 1},
+                     {"", "p50", 1},
+                     {"", "p99", 1},
+                     {"", "max", 1},
+                     {"", "first", 1},
+                     {"", "MB/s (p50)"}});
+  const auto add = [&](const std::string& title, const std::vector<double>& seconds) {
+    const Spread s = spread(seconds);
+    table.add({title, 1e3 * s.min, 1e3 * s.median, 1e3 * s.p99, 1e3 * s.max, 1e3 * seconds.front(),
+               megabytes / s.median});
+  };
+  for (const RoundFigure& figure : figures_of(result)) add(figure.title, figure.seconds);
+  for (const TierCost& tier : result.tiers) {
+    add(fmt::format("tier {} by itself: write", tier.tier), tier.write_s);
+    add(fmt::format("tier {} by itself: read", tier.tier), tier.read_s);
+    add(fmt::format("tier {}: load and verify", tier.tier), tier.load_s);
+    const Spread share = spread(load_shares(tier));
+    table.note(fmt::format("tier {}: loaded at {:.2f} of its own rate ({:.2f} to {:.2f})",
+                           tier.tier, share.median, share.min, share.max));
+  }
+  return fmt::format(
+      "{} saves of {:.1f} MB, checkpoint {} ({}), durability {}, {} threads ({} read), on {}\n{}",
+      result.saves.size(), megabytes, result.type, result.info.snapshot, result.info.durability,
+      result.info.threads, result.info.readers, result.device, table.text(2));
+}
+
+CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& arguments) {
+  const ExperimentOptions options = SavedModel::options(arguments);
+  const CheckpointerInfo info = options.checkpoint.info();
+  CheckpointBenchmark result;
+  result.type = options.checkpoint.type();
+  result.info = info;
+  for (const std::string& tier : info.written) result.tiers.push_back({tier, {}, {}, {}});
+
+  SavedModel measured(options);
+  result.device = measured.device().info().name;
+  result.set_bytes = measured.checkpointer().status().set_bytes;
+  const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.info.threads);
+  for (int64_t round = 1; round <= arguments.rounds; ++round) {
+    result.saves.push_back(save(measured, round));
+    result.saves.back().memcpy_s = memcpy.seconds();
+    for (TierCost& tier : result.tiers) {
+      measure_tier(measured, tier, memcpy, result.info, round);
+    }
+  }
+  result.drain_s = measured.checkpointer().status().drain_s;
+  return result;
+}
+
+}  // namespace
+
+ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments) {
+  if (arguments.loop) return bench_checkpoint_loop(arguments);
+  const CheckpointBenchmark result = measure_checkpoints(arguments);
+  return print_result(arguments.json, checkpoint_json(result), checkpoint_text(result));
+}
+
+}  // namespace stoker
