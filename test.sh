@@ -21,6 +21,7 @@ case ${SANITIZE:-} in
     ;;
 esac
 options=(-DSTOKER_BUILD_TESTS=ON -DSTOKER_SANITIZE="${SANITIZE:-}")
+[ -n "${SANITIZE:-}" ] || options+=(-DSTOKER_PYTHON=ON -DPython_EXECUTABLE="$python_environment/bin/python3")
 [ -z "${SANITIZE:-}" ] || options+=(-DCMAKE_BUILD_TYPE=Debug -DSTOKER_SANITIZE_APP="${STOKER_LONG:+ON}")
 
 fetch_libtorch_meanwhile

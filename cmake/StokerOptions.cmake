@@ -5,6 +5,8 @@ option(STOKER_BUILD_BENCHMARKS "Build tests/bench (needs Google Benchmark)" OFF)
 option(STOKER_CUDA "Build the plug-in stoker_cuda where a CUDA toolkit is found" ON)
 option(STOKER_UNITY "Compile the sources of a folder as one: less time for a whole build" OFF)
 option(STOKER_CORE_ALONE "Build what needs no LibTorch, and nothing else" OFF)
+option(STOKER_PYTHON "Build the Python package (needs nanobind)" OFF)
+option(STOKER_PORTABLE "Do without what only the newest libstdc++ has (for wheels)" OFF)
 set(STOKER_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), thread or none")
 set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
 

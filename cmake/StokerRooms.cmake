@@ -68,7 +68,9 @@ function(stoker_library name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stoker>)
   # Nothing is left for another library to bring by chance. And every function is bound at the start:
   # the I/O profiler replaces slots, which a first call must not bind over meanwhile.
-  target_link_options(${name} PRIVATE LINKER:-z,now $<$<NOT:$<BOOL:${STOKER_SANITIZE}>>:LINKER:-z,defs>)
+  # A static library stays ours alone: a process of Python's may hold another one of the same name.
+  target_link_options(${name} PRIVATE LINKER:-z,now $<$<NOT:$<BOOL:${STOKER_SANITIZE}>>:LINKER:-z,defs>
+    LINKER:--exclude-libs,ALL)
   set_property(GLOBAL APPEND PROPERTY STOKER_LIBRARIES ${name})
   add_dependencies(stoker_all ${name})
   if(library_PLUGIN)
@@ -161,7 +163,7 @@ function(stoker_finish_rooms)
       endif()
     endforeach()
     if(library STREQUAL "stoker" OR stamp STREQUAL STOKER_TORCH_STAMP)
-      set_property(TARGET ${library} APPEND PROPERTY INSTALL_RPATH ${StokerTorch_RUNTIME_DIRS})
+      set_property(TARGET ${library} APPEND PROPERTY INSTALL_RPATH ${STOKER_TORCH_RPATH})
     endif()
     get_target_property(plugin ${library} STOKER_PLUGIN)
     if(plugin)

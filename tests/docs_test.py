@@ -9,9 +9,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md"] + [page for folder in ("app", "cmake", "configs", "datasets", "docker", "docs", "io",
-                                                    "models", "tests") for page in (ROOT / folder).rglob("*.md")]
+                                                    "models", "python", "tests") for page in (ROOT / folder).rglob("*.md")]
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
-NAMED = re.compile(r"`((?:\.ci|app|cmake|configs|datasets|docker|docs|io|models|tests)/[\w./*-]+)[^`\n]*`")
+NAMED = re.compile(r"`((?:\.ci|app|cmake|configs|datasets|docker|docs|io|models|python|tests)/[\w./*-]+)[^`\n]*`")
 SOURCES = (".h", ".cpp", ".cu")
 ROOMS = ("app", "io", "models")
 

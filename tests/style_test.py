@@ -94,7 +94,7 @@ def functions(code):
 
 def check_sizes(problem):
     count = 0
-    for path in files(["app", "io", "models", "tests", "cmake"],
+    for path in files(["app", "io", "models", "python", "tests", "cmake"],
                       ".h", ".cpp", ".py", ".cmake", ".sh", "CMakeLists.txt"):
         text = path.read_text()
         length = text.count("\n")
@@ -290,7 +290,7 @@ def check_type_names(problem):
 
 def check_promises(problem):
     word = re.compile(r"\b(TO" + "DO|FIX" + "ME)\\b")
-    for path in files(["app", "io", "models", "tests", "cmake", "configs", "docker"],
+    for path in files(["app", "io", "models", "python", "tests", "cmake", "configs", "docker"],
                       ".h", ".cpp", ".py", ".sh", ".cmake", ".yaml", ".md", "CMakeLists.txt"):
         for number, text in enumerate(path.read_text().splitlines(), 1):
             if word.search(text):

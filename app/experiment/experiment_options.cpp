@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/core/digest.h"
+#include "io/experiment/saving_options.h"
 
 namespace stoker {
 namespace {
@@ -19,43 +20,6 @@ void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
         .fail("drop_last",
               "must be true where training.cuda_graph is, for a graph's batches have one size: "
               "leave out one of the two");
-  }
-}
-
-// Those that the checkpointer has by default, and nobody defined. They lie beside the directories
-// of the runs, so that the next run finds what this one saved.
-void add_checkpoint_tiers(ExperimentOptions& options) {
-  const CheckpointerInfo checkpoint = options.checkpoint.info();
-  if (!checkpoint.saves) return;
-  for (const std::string& tier : checkpoint.tiers) {
-    if (options.storage.contains(tier)) continue;
-    Node node = Node::map();
-    node.entries.push_back({"type", {}, Node::text("posix")});
-    const Path root{options.run.dir.value + "/" + tier};
-    node.entries.push_back({"root", {}, Field<Path>::dump(root)});
-    options.storage.emplace(tier, parse_component<Storage>(node));
-  }
-}
-
-// Checkpoints outlive the process, or they are of no use.
-void check_checkpoint_tiers(const ExperimentOptions& options, const Section& root) {
-  const CheckpointerInfo checkpoint = options.checkpoint.info();
-  if (!checkpoint.saves) return;
-  const Node* section = root.node().find("checkpoint");
-  for (const std::string& tier : checkpoint.tiers) {
-    const StorageInfo info = options.storage.at(tier).info();
-    if (!info.in_memory && !info.read_only) continue;
-    const Node* fast = section->find("fast");
-    const char* key = fast != nullptr && fast->scalar == tier ? "fast" : "slow";
-    root.fail(
-        "checkpoint",
-        fmt::format("must not name tier '{}': it {}; name a tier of files (posix) or a bucket, "
-                    "or set checkpoint.{}=null for a directory below run.dir",
-                    tier,
-                    info.in_memory ? "keeps its objects in memory, where checkpoints end with "
-                                     "the process"
-                                   : "can only be read, so it can hold no checkpoints",
-                    key));
   }
 }
 
@@ -102,7 +66,7 @@ void check_together(const ExperimentOptions& options, const Section& root) {
               "computes nothing as it is: set training.compute=true, or device.type=cpu");
   }
   check_targets(options, root);
-  check_checkpoint_tiers(options, root);
+  check_checkpoint_tiers(options.checkpoint, options.storage, root);
   if (options.checkpoint.info().snapshot == "swap") check_swap(options, root);
 }
 
@@ -145,7 +109,7 @@ ExperimentOptions read_experiment_tree(const Node& root, const Notify& note) {
   ExperimentOptions options;
   const Section section(root, "", "", &context);
   read_struct(section, options);
-  add_checkpoint_tiers(options);
+  add_checkpoint_tiers(options.checkpoint, options.run, options.storage);
   check_together(options, section);
   return options;
 }

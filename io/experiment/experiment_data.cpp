@@ -38,7 +38,8 @@ std::unique_ptr<Loader> ExperimentData::make_loader(const LoaderUse& use) {
        .shard = use.shard,
        .device = use.device,
        .group = use.group,
-       .channel = fmt::format("loaders/{}", loaders_made_++)});
+       .channel = fmt::format("loaders/{}", loaders_made_++),
+       .may_hold = use.may_hold});
 }
 
 const FileTree* ExperimentData::files() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -20,6 +21,8 @@ struct LoaderUse {
   Device* device = nullptr;
   // All ranks that load parts of the batches. They make the same loaders in the same order.
   RankGroup& group = alone();
+  // Bytes of batches that may be held at once (Loader::Inputs).
+  uint64_t may_hold = std::numeric_limits<uint64_t>::max();
 };
 
 // The tiers, the data set and the decoder of an experiment, without its device: all that commands

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -182,6 +183,9 @@ class Loader {
     // Begins the names of the channels on which it meets those of the other ranks. Loaders that
     // live at the same time have different ones.
     std::string channel = "loader";
+    // Bytes of batches that callers may hold at once; four batches always. Beyond that next() is an
+    // error.
+    uint64_t may_hold = std::numeric_limits<uint64_t>::max();
   };
   virtual ~Loader() = default;
 
@@ -198,6 +202,8 @@ class Loader {
   // Error(ExitCode::data) for a bad sample where dataset.on_error.policy is fail, after all batches
   // before it were handed out. Under skip the batch lists its replacements, and the caller accounts
   // for them (FailureBudget).
+  // Error(ExitCode::config) where callers hold more batches than they may (Inputs::may_hold). The
+  // loader stays where it is.
   // Error(ExitCode::storage) where the tier fails: no sample is to blame for that.
   // IoError and BadSample never leave a loader; what a device throws does, and what a decoder
   // lacks.

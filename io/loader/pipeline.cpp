@@ -23,7 +23,7 @@ Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const I
       spec_(inputs.decoder.spec()),
       // One more than are ahead: the one that the trainer holds.
       slots_(inputs.allocate, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
-             info.host_batches_ahead + 1),
+             info.host_batches_ahead + 1, inputs.may_hold),
       workers_(inputs, info.workers, options.pin_workers && info.workers > 0,
                info.host_batches_ahead > 0 && !info.resident
                    ? inputs.meter.add_queue("ready", info.host_batches_ahead)
@@ -51,6 +51,7 @@ std::optional<Batch> Pipeline::next() {
     asked_ = {asked_.epoch + 1, 0};
     return std::nullopt;
   }
+  slots_.check_held();
   if (pending_.empty()) submit();
   await(pending_.front());
   PendingBatch pending = std::move(pending_.front());

@@ -52,6 +52,16 @@ TEST(DataOptions, sections_of_the_other_half_are_skipped_and_unknown_ones_are_er
               ::testing::StartsWith("override 'nosuch.key=1': unknown key 'nosuch' (known: "));
 }
 
+TEST(DataOptions, a_tree_that_is_there_already_is_read_as_its_file_is) {
+  Node tree = load_yaml(kQuickStart);
+  EXPECT_EQ(
+      read_data_options(tree, {"loader.batch_size=4"}).loader.dump().find("batch_size")->scalar,
+      "4");
+  tree.entries.push_back({"matrix", {}, Node::map()});
+  EXPECT_THAT(error_of([&] { read_data_options(tree, {}); }),
+              ::testing::HasSubstr("unknown key 'matrix'"));
+}
+
 TEST(DataOptions, what_one_section_says_of_another_holds_here_as_well) {
   EXPECT_THAT(error_of([] { read_data_options(kQuickStart, {"loader.type=device_resident"}); }),
               ::testing::HasSubstr("must not augment where loader.type is device_resident"));

@@ -64,7 +64,7 @@ result=0
 # step NAME COMMAND...: its time on the clock and on all cores; of its output, the last lines. Not in a condition,
 # where set -e would not hold for the command either.
 step() {
-  local log=$folder/$1.log started=$SECONDS ticks outcome=passed
+  local log=$folder/${1//\//_}.log started=$SECONDS ticks outcome=passed
   ticks=$(cpu)
   "${@:2}" >"$log" 2>&1 </dev/null &
   if ! wait $!; then

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 
+#include "io/core/config/plugin.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 
@@ -74,6 +75,13 @@ std::string home_of(const std::string& user) {
     ::getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found);
   }
   return found == nullptr ? "" : found->pw_dir;
+}
+
+// STOKER_SHARE is what is installed with the library, unless somebody has set it.
+std::optional<std::string> variable(const std::string& name) {
+  if (const char* value = std::getenv(name.c_str())) return value;
+  if (name == "STOKER_SHARE") return share_of_library();
+  return std::nullopt;
 }
 
 }  // namespace
@@ -185,9 +193,9 @@ bool Scalar<Path>::parse(const std::string& text, Path& out) {
     const size_t colon = name.find(":-");
     const std::string fallback = colon == std::string::npos ? "" : name.substr(colon + 2);
     name = name.substr(0, colon);
-    const char* value = std::getenv(name.c_str());
-    if (value == nullptr && colon == std::string::npos) return false;
-    result += value != nullptr ? value : fallback;
+    const std::optional<std::string> value = variable(name);
+    if (!value && colon == std::string::npos) return false;
+    result += value.value_or(fallback);
     at = close + 1;
   }
   out.value = with_home(result);

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "io/core/config/plugin.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/text.h"
@@ -298,7 +299,12 @@ Node parse_yaml(const std::string& text, const std::string& source) {
 }
 
 Node load_yaml(const std::string& path) {
-  const std::optional<std::string> text = read_if_there(path, kMaxBytes + 1);
+  std::optional<std::string> text = read_if_there(path, kMaxBytes + 1);
+  if (!text && path.find_first_of("./") == std::string::npos) {
+    const std::string shared = share_of_library() + "/configs/" + path + ".yaml";
+    text = read_if_there(shared, kMaxBytes + 1);
+    if (text) return parse_yaml(*text, shared);
+  }
   if (!text) throw Error(ExitCode::environment, path + ": cannot be read (does the file exist?)");
   return parse_yaml(*text, path);
 }

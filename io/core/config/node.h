@@ -75,7 +75,8 @@ struct Node::Override {
 // second document. `source` names the text in messages. Any thread.
 Node parse_yaml(const std::string& text, const std::string& source);
 
-// parse_yaml() of a file. Error(ExitCode::environment) where it cannot be read.
+// parse_yaml() of a file. A single word that is no file ("quickstart") is a configuration that is
+// installed with the library. Error(ExitCode::environment) where it cannot be read.
 Node load_yaml(const std::string& path);
 
 // A word of a command line, such as an override ("loader.workers=4"). A value.

@@ -141,6 +141,10 @@ std::string program_beside_library(const std::string& name) {
   return (library_folder() / "stoker" / name).string();
 }
 
+std::string share_of_library() {
+  return (library_folder().parent_path() / "share/stoker").string();
+}
+
 void load_plugin(const std::string& path) {
   if (!std::filesystem::path(path).is_absolute()) {
     throw Error(ExitCode::config, path + ": a plug-in is named by its absolute path");

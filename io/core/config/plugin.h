@@ -47,6 +47,9 @@ const std::string& plugin_being_loaded();
 std::string plugin_beside_library(const std::string& name);
 // The same for a program that the library starts.
 std::string program_beside_library(const std::string& name);
+// The folder of the configurations and data that are installed with the library: share/stoker,
+// beside the library's folder. It need not exist.
+std::string share_of_library();
 
 // What a plug-in must agree with: "abi=1;gxx=12.2.0;cxx11abi=1;". A plug-in that uses LibTorch has
 // "torch=2.11.0;" in it, too, and agrees with the libstoker.so beside this library, which is loaded

@@ -137,7 +137,7 @@ class Lmdbio final : public Loader {
         read_(inputs.dataset, records_, inputs.split),
         samples_(with_dataset(inputs, read_)),
         slots_(inputs.allocate, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
-               options.prefetch_batches + 1),
+               options.prefetch_batches + 1, inputs.may_hold),
         ready_(inputs.meter.add_queue("ready", options.prefetch_batches)) {}
   ~Lmdbio() override { stop(); }
 
@@ -162,6 +162,7 @@ class Lmdbio final : public Loader {
       asked_ = {asked_.epoch + 1, 0};
       return std::nullopt;
     }
+    slots_.check_held();
     if (!run_) start(asked_.epoch, asked_.batch);
     try {
       std::optional<Batch> batch = run_->queue.pop();

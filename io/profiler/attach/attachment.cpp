@@ -19,7 +19,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{100};
 
-std::atomic<bool> in_forked_child{false};
+// Set before a slot changes, and until all are as they were.
+std::atomic<bool> attached{false};
+// This process is a forked child, and its slots came to it with wrappers in them: there they stay,
+// for the threads and locks that belong to them are the parent's.
+std::atomic<bool> inherited{false};
 
 // Its caller is a call of dlsym, which cannot fail for this.
 void before_dlsym() {
@@ -53,41 +57,44 @@ Attachment& Attachment::instance() {
 }
 
 Attachment::Attachment() : slots_(std::make_unique<ProcessSlots>()) {
-  pthread_atfork(nullptr, nullptr, [] { in_forked_child = true; });
+  pthread_atfork(nullptr, nullptr, [] { inherited = inherited || attached; });
 }
 
 Attachment::~Attachment() = default;
 
 void Attachment::attach(std::span<const WrappedFunction> functions) {
-  if (in_forked_child) return;
+  if (inherited) return;
   const std::lock_guard changing(changing_);
   if (looker_.joinable()) throw Error(ExitCode::bug, "the I/O profiler is attached already");
   std::vector<WrappedFunction> all(functions.begin(), functions.end());
   all.push_back(dlsym_before(&before_dlsym));
   keep_loaded(all);
+  attached = true;
   try {
     slots_->put_in(all);
     stopping_ = false;
     looker_ = std::thread([this] { look_again(); });
   } catch (...) {
     slots_->put_back();
+    attached = false;
     throw;
   }
 }
 
 void Attachment::detach() {
-  if (in_forked_child) return;
+  if (inherited) return;
   const std::lock_guard changing(changing_);
   if (!looker_.joinable()) return;
   stop_looking();
   slots_->put_back();
+  attached = false;
   if (const std::exception_ptr failure = std::exchange(failure_, nullptr)) {
     std::rethrow_exception(failure);
   }
 }
 
 void Attachment::cover() {
-  if (!in_forked_child) slots_->cover_new();
+  if (!inherited) slots_->cover_new();
 }
 
 AttachFigures Attachment::figures() const { return slots_->figures(); }

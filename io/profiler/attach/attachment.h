@@ -39,7 +39,7 @@ struct AttachFigures {
 // covers objects that are loaded later: before each dlsym of the program, and by looking again ten
 // times a second. One for the process, never destroyed. README.md tells how it works and what it
 // does not see. Any thread, but not from the constructor of a library. In the child of a fork that
-// goes on without exec, all of these do nothing.
+// came while it was attached, all of these do nothing.
 class Attachment {
  public:
   static Attachment& instance();

@@ -246,5 +246,21 @@ TEST_F(AttachmentTest, in_the_child_of_a_fork_it_does_nothing) {
   EXPECT_EQ(status, 0);
 }
 
+TEST_F(AttachmentTest, in_the_child_of_a_fork_that_came_when_it_was_detached_it_works) {
+  attachment_.attach(wrapped_getppid());
+  attachment_.detach();
+  const pid_t child = fork();
+  if (child == 0) {
+    attachment_.attach(wrapped_getppid());
+    const int before = parents_asked;
+    getppid();
+    attachment_.detach();
+    _exit(parents_asked == before + 1 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 }  // namespace
 }  // namespace stoker

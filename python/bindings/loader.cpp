@@ -1,0 +1,218 @@
+#include "python/bindings/loader.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "io/core/interruption.h"
+#include "io/experiment/experiment_data.h"
+#include "io/loader/failure_budget.h"
+#include "python/bindings/arrays.h"
+#include "python/bindings/batch.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/configuration.h"
+
+namespace nb = nanobind;
+
+namespace stoker::python {
+
+// How a batch comes to Python:
+//
+// 1. next() begins a task of the consumer's, which asks the loader, and waits without the GIL.
+// 2. Where a signal's handler raises meanwhile (Ctrl-C), next() throws that at once. The task is
+//    told to give up, and its result is kept.
+// 3. The next next() takes that result, if it is a batch: none is lost. Else it begins anew.
+// 4. Two threads may ask at the same time: whoever sees the result first takes it, and the other
+//    one asks again.
+
+void Remarks::add(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  texts_.push_back(text);
+}
+
+void Remarks::tell(nb::handle log) {
+  std::vector<std::string> texts;
+  {
+    const std::lock_guard lock(mutex_);
+    texts.swap(texts_);
+  }
+  for (const std::string& text : texts) log(text);
+}
+
+namespace {
+
+Split split_of(const std::string& name) {
+  if (name == "train") return Split::train;
+  if (name == "test") return Split::test;
+  throw Error(ExitCode::config, "split must be train or test, got '" + name + "'");
+}
+
+// Batches lie in the host's memory: Python copies them to its device.
+DataOptions read_options(nb::handle source, const std::vector<std::string>& overrides,
+                         Remarks& remarks) {
+  Node root = configuration(source);
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  const Node* loader = root.find("loader");
+  const Node* type = loader == nullptr ? nullptr : loader->find("type");
+  if (type != nullptr && type->scalar == "device_prefetched") {
+    apply_override(root, "loader.type=prefetched");
+    remarks.add(
+        "loader.type is prefetched here, and not device_prefetched: Python copies batches to "
+        "its own device");
+  }
+  DataOptions options = read_data_options(std::move(root), {}, remarks.notify());
+  require_pixels(options.decoder.info());
+  return options;
+}
+
+[[noreturn]] void throw_closed() { throw Error(ExitCode::config, "this loader is closed"); }
+
+void check_shard(const Shard& shard) {
+  if (shard.world >= 1 && shard.rank >= 0 && shard.rank < shard.world) return;
+  throw Error(ExitCode::config, fmt::format("rank {} of {} ranks: rank must be from 0 to world - 1",
+                                            shard.rank, shard.world));
+}
+
+}  // namespace
+
+LoaderHandle::LoaderHandle(nb::handle source, const std::vector<std::string>& overrides,
+                           const std::string& split, int64_t rank, int64_t world,
+                           nb::object allocate, uint64_t may_hold, nb::object log)
+    : log_(std::move(log)), opened_(std::make_unique<Opened>().release(), InOwnProcess()) {
+  Opened& opened = *opened_;
+  const LoaderUse use{.split = split_of(split),
+                      .shard = {rank, world},
+                      .allocate = allocator_of(std::move(allocate)),
+                      .may_hold = may_hold};
+  check_shard(use.shard);
+  opened.options = read_options(source, overrides, opened.remarks);
+  opened.consumer.run([&] {
+    opened.data = std::make_unique<ExperimentData>(opened.options, opened.remarks.notify());
+    opened.loader = opened.data->make_loader(use);
+  });
+  const Dataset& dataset = opened.data->dataset();
+  opened.samples = dataset.size(use.split);
+  opened.budget.emplace(dataset.on_error().budget.of(opened.samples));
+  opened.spec = opened.data->decoder().spec();
+  opened.remarks.tell(log_);
+}
+
+LoaderHandle::~LoaderHandle() { close(); }
+
+void LoaderHandle::close() {
+  if (!opened_) return;
+  const std::shared_ptr<Opened> opened = std::move(opened_);
+  if (!process_.here()) return;
+  opened->closed = true;
+  opened->consumer.end();
+  const nb::gil_scoped_release without;
+  opened->loader.reset();
+  opened->data.reset();
+}
+
+const std::shared_ptr<LoaderHandle::Opened>& LoaderHandle::opened() const {
+  process_.require("loader");
+  if (!opened_) throw_closed();
+  return opened_;
+}
+
+void LoaderHandle::start(int64_t epoch, int64_t batch) {
+  const std::shared_ptr<Opened> held = opened();
+  Opened& now = *held;
+  if (now.asked) now.consumer.end();
+  const Place place{epoch, batch};
+  if (now.asked || now.place != place) now.moved = true;
+  now.asked = false;
+  now.result = {};
+  now.place = place;
+}
+
+// The consumer's.
+void LoaderHandle::ask(Opened& opened) {
+  try {
+    if (opened.moved) opened.loader->start(opened.place.epoch, opened.place.batch);
+    opened.moved = false;
+    opened.result = opened.loader->next();
+  } catch (...) {
+    opened.moved = true;
+    opened.result = std::current_exception();
+  }
+}
+
+std::optional<Batch> LoaderHandle::take(Opened& opened, int64_t epoch) {
+  while (true) {
+    if (opened.closed) throw_closed();
+    if (opened.place.epoch != epoch) return std::nullopt;
+    if (!opened.asked) {
+      opened.consumer.begin([&opened] { ask(opened); });
+      opened.asked = true;
+    }
+    opened.consumer.await();
+    if (!opened.asked || opened.consumer.busy()) continue;
+    opened.asked = false;
+    auto result = std::exchange(opened.result, {});
+    if (auto* const batch = std::get_if<std::optional<Batch>>(&result)) {
+      opened.place = *batch ? Place{epoch, (*batch)->index + 1} : Place{epoch + 1, 0};
+      return std::move(*batch);
+    }
+    try {
+      std::rethrow_exception(std::get<std::exception_ptr>(result));
+    } catch (const Interrupted&) {  // told so by an earlier signal, or by close()
+    }
+  }
+}
+
+nb::object LoaderHandle::next(int64_t epoch) {
+  const std::shared_ptr<Opened> now = opened();
+  std::optional<Batch> batch = take(*now, epoch);
+  now->remarks.tell(log_);
+  if (!batch) return nb::none();
+  now->budget->account(*batch);
+  return nb::cast(BatchHandle{std::move(*batch), now->spec});
+}
+
+void bind_loader(nb::module_& module) {
+  bind_batch(module);
+  nb::class_<LoaderHandle>(module, "Loader")
+      .def(nb::init<nb::handle, const std::vector<std::string>&, const std::string&, int64_t,
+                    int64_t, nb::object, uint64_t, nb::object>(),
+           nb::arg("config"), nb::arg("overrides"), nb::arg("split"), nb::arg("rank"),
+           nb::arg("world"), nb::arg("allocate").none(), nb::arg("may_hold"), nb::arg("log"))
+      .def("start", &LoaderHandle::start, nb::arg("epoch"), nb::arg("batch"))
+      .def("next", &LoaderHandle::next, nb::arg("epoch"))
+      .def("close", &LoaderHandle::close)
+      .def_prop_ro("place",
+                   [](const LoaderHandle& self) {
+                     const auto& place = self.opened()->place;
+                     return std::pair(place.epoch, place.batch);
+                   })
+      .def_prop_ro("batches",
+                   [](const LoaderHandle& self) { return self.opened()->loader->batches(); })
+      .def_prop_ro("samples", [](const LoaderHandle& self) { return self.opened()->samples; })
+      .def_prop_ro("seed", [](const LoaderHandle& self) { return self.opened()->options.run.seed; })
+      .def_prop_ro(
+          "batch_size",
+          [](const LoaderHandle& self) { return self.opened()->options.loader.info().batch_size; })
+      .def_prop_ro("by_ranks",
+                   [](const LoaderHandle& self) {
+                     const LoaderInfo info = self.opened()->options.loader.info();
+                     return info.batches_by_ranks || (info.shuffle && deals_files(info.order));
+                   })
+      .def_prop_ro(
+          "classes",
+          [](const LoaderHandle& self) { return self.opened()->data->dataset().classes(); })
+      .def("yaml", [](const LoaderHandle& self) {
+        return to_yaml(dump_struct(self.opened()->options)) + "\n";
+      });
+}
+
+}  // namespace stoker::python

@@ -1,0 +1,15 @@
+#include <stoker_version.h>
+
+#include "python/bindings/bindings.h"
+
+NB_MODULE(_core, module) {
+  namespace python = stoker::python;
+  // What a program still holds when it ends is no leak of ours.
+  nanobind::set_leak_warnings(false);
+  module.attr("__version__") = STOKER_VERSION;
+  python::bind_errors(module);
+  python::bind_loader(module);
+  python::bind_decoder(module);
+  python::bind_checkpointer(module);
+  python::bind_profile(module);
+}
