@@ -201,6 +201,18 @@ class RanksTest(StokerTest):
         os.kill(pid, signal.SIGCONT)
         self.assertEqual(under_way.wait(), 6)
 
+    def test_a_rank_that_stands_still_in_a_checkpoint_is_waited_for(self):
+        """As long as in a step: the others neither take it for gone nor go on without the set."""
+        under_way = self.begin_ranks(2, "training.max_steps=8", f"storage.slow={emulated(self.dir / 'slow', write_mb_per_s=0.5)}",
+                                     "checkpoint={type: direct, slow: slow, every_steps: 4}")
+        pid = self.pid_of(under_way, 1)
+        under_way.wait_for("step 4/8 ")
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(5)
+        os.kill(pid, signal.SIGCONT)
+        self.assertEqual(under_way.wait(), 0, under_way.log)
+        self.assertEqual(len(re.findall(r"checkpoint of step [48]: .* on tier 'slow'", under_way.log)), 2, under_way.log)
+
     def test_many_ranks_have_to_be_asked_for(self):
         self.config.write_text(re.sub("distributed: .*\n", "", self.config.read_text()))
         environment = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
