@@ -1,6 +1,7 @@
 #include "io/metrics/evaluations.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace stoker {
@@ -37,18 +38,16 @@ void Evaluations::add(Evaluation evaluation) {
   kept_.push_back(std::move(evaluation));
 }
 
+// Keeps the first of each span of steps. Lengths are powers of two, so that what is first in a long
+// span was first in a short one.
 void Evaluations::thin() {
-  const int64_t steps = kept_.back().step - kept_.front().step;
-  const int64_t apart = std::max<int64_t>(1, 2 * steps / static_cast<int64_t>(most_));
+  const auto steps = static_cast<uint64_t>(kept_.back().step - kept_.front().step);
+  const auto span = static_cast<int64_t>(std::bit_ceil(2 * steps / most_ + 1));
   const std::set<size_t> best = best_of(kept_);
   std::vector<Evaluation> fewer;
-  int64_t due = kept_.front().step;
   for (size_t i = 0; i < kept_.size(); ++i) {
-    const bool on_time = kept_[i].step >= due;
-    if (on_time) due = kept_[i].step + apart;
-    if (on_time || best.contains(i) || i + 1 == kept_.size()) {
-      fewer.push_back(std::move(kept_[i]));
-    }
+    const bool first = i == 0 || kept_[i].step / span != kept_[i - 1].step / span;
+    if (first || best.contains(i) || i + 1 == kept_.size()) fewer.push_back(kept_[i]);
   }
   kept_ = std::move(fewer);
 }
