@@ -38,7 +38,7 @@ struct RunHistory {
   // Seconds of the trainer's time by segment ("data_wait"); their sum is wall_s.
   std::map<std::string, double> segments_s;
   uint64_t bytes_read = 0;
-  // All evaluations in their order.
+  // In their order; of very many only some (Evaluations).
   std::vector<Evaluation> evaluations;
   // Each bad sample once, by its key; and how many were replaced, by reason.
   std::map<std::string, BadReason> bad_samples;

@@ -178,6 +178,7 @@ json summary_json(Experiment& experiment, const RunHistory& total) {
           operations_json(hub.checkpoints(), *record.run.loop_begin);
     }
   }
+  summary["evaluations"] = total.evaluations;
   summary["skipped"] = total.skipped_by_reason;
   summary["tolerated"] = total.tolerated;
   const LoaderMeter& loader = hub.train_loader();
@@ -233,7 +234,7 @@ std::string summary_text(const json& summary) {
     text += fmt::format("  {} damaged samples used as libjpeg makes them, see tolerated.csv\n",
                         at(summary, "tolerated"));
   }
-  text += checkpoints_text(summary) + accuracy_text(summary["evaluations"]);
+  text += checkpoints_text(summary) + accuracy_text(summary.value("evaluations", json::array()));
   return text + "run directory: " + text_of("/run_directory") + "\n";
 }
 

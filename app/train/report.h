@@ -20,6 +20,8 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 //
 //   conditions       the tiers' types, the checkpoints' options, the state of the page cache, and
 //                    compute: false if nothing was computed
+//   evaluations      those of the history, in their order: {epoch, step, samples, seconds} and the
+//                    measures
 //   skipped          samples replaced, by reason, in all processes of the run
 //   tolerated        damaged samples that were used (decoder.tolerance), in all processes
 //   slowest_samples  {"read": [{key, epoch, index, bytes, seconds}], "decode": [...]} of the

@@ -237,7 +237,7 @@ RunHistory Trainer::history() {
     history.segments_s[segment_name(static_cast<Segment>(i))] += ledger_.totals()[i];
   }
   history.bytes_read += bytes_read_;
-  history.evaluations = experiment_.hub().run().state().evaluations;
+  history.evaluations = experiment_.hub().run().evaluations();
   history.bad_samples = budget_.bad();
   history.skipped_by_reason = budget_.by_reason();
   history.tolerated = budget_.times_tolerated();

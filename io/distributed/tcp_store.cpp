@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <sstream>
@@ -46,7 +47,11 @@ FileDescriptor loopback_socket(uint16_t& port) {
 //  2. Rank 0 answers each letter once, under its word: with the name of this start, or why it does
 //     not belong here. Letters of processes that are gone cost nothing.
 //  3. Who gets the name says under it that it is here. The first one of a rank is that rank.
+//  4. When all are here, rank 0 reads no more letters. A store of its own says so to whoever comes
+//     later; one that outlives a start could not take it back.
 constexpr const char* kLetters = "letters";
+constexpr const char* kUnderWay = "under way";
+constexpr std::chrono::milliseconds kLook(1'000);
 constexpr char kStart = '+', kRefused = '-';
 
 std::string letter_key(int64_t number) { return fmt::format("letter/{}", number); }
@@ -90,6 +95,7 @@ class Host {
       }
       std::this_thread::sleep_for(kPoll);
     }
+    if (!ranks_.store_is_served) store_.set(kUnderWay, std::string());
     return start_;
   }
 
@@ -126,6 +132,22 @@ class Host {
   std::string refused_;
 };
 
+// Rank 0's answer to this letter, waited for as long as c10d waits for a key.
+std::string answer_to(const Letter& letter, c10d::Store& store, std::chrono::milliseconds timeout) {
+  const std::string key = answer_key(letter.word);
+  for (std::chrono::milliseconds left = timeout;; left -= kLook) {
+    try {
+      store.wait({key}, std::min(left, kLook));
+      return store.get_to_str(key);
+    } catch (const std::exception&) {
+      if (store.check({kUnderWay}) && !store.check({key})) {
+        throw Error(ExitCode::environment, "the job there is under way with all its ranks");
+      }
+      if (left <= kLook) throw;
+    }
+  }
+}
+
 // The name of this start of the job, by which all its ranks call their keys: a store that outlives
 // a restart has those of earlier ones. torchrun's count of restarts is no such name: after a node
 // has joined, it is another one on each node. Error: this process is none of these ranks.
@@ -134,7 +156,7 @@ std::string agreed_start(c10d::Store& store, const Ranks& ranks,
   if (ranks.first()) return Host(store, ranks).wait(timeout);
   const Letter own(unique_name(""), ranks);
   store.set(letter_key(store.add(kLetters, 1)), own.text());
-  const std::string answer = store.get_to_str(answer_key(own.word));
+  const std::string answer = answer_to(own, store, timeout);
   const std::string start = answer.substr(1);
   if (answer.front() == kRefused) throw Error(ExitCode::environment, start);
   // It may be started anew: that is worth another try.

@@ -50,16 +50,6 @@ const char* to_string(RunPhase phase) {
   return kNames[static_cast<size_t>(phase)];
 }
 
-std::vector<std::pair<std::string, double>> other_measures(const Evaluation& evaluation) {
-  std::vector<std::pair<std::string, double>> others;
-  for (const auto& measure : evaluation.measures) {
-    if (std::ranges::find(kAccuracyMeasures, measure.first) == kAccuracyMeasures.end()) {
-      others.emplace_back(measure);
-    }
-  }
-  return others;
-}
-
 void RunMeter::describe(const RunInfo& info) {
   const std::lock_guard lock(mutex_);
   state_.info = info;
@@ -140,7 +130,8 @@ void RunMeter::set_loss(double loss, double learning_rate) {
 
 void RunMeter::add_evaluation(const Evaluation& evaluation) {
   const std::lock_guard lock(mutex_);
-  state_.evaluations.push_back(evaluation);
+  state_.evaluation = evaluation;
+  evaluations_.add(evaluation);
 }
 
 void RunMeter::add_evaluated(int64_t images) {
@@ -184,6 +175,11 @@ RunMeter::State RunMeter::state() const {
 std::vector<HistoryPoint> RunMeter::history() const {
   const std::lock_guard lock(mutex_);
   return history_.points();
+}
+
+std::vector<Evaluation> RunMeter::evaluations() const {
+  const std::lock_guard lock(mutex_);
+  return evaluations_.kept();
 }
 
 std::optional<int64_t> RunMeter::epoch_of(int64_t step) const {

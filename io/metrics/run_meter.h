@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/metrics/evaluations.h"
 #include "io/metrics/history.h"
 #include "io/metrics/machine/system_stats.h"
 #include "io/metrics/ranks/rank_times.h"
@@ -69,26 +70,6 @@ struct RunInfo {
 enum class RunPhase { setup, train, eval, flush, completed, stopped, failed };
 inline constexpr size_t kRunPhases = 7;
 const char* to_string(RunPhase phase);
-
-// What the model came to on the test split. A value.
-struct Evaluation {
-  // When it was made: the last epoch that had begun, and the finished steps.
-  int64_t epoch = 0;
-  int64_t step = 0;
-  // How many samples were looked at.
-  int64_t samples = 0;
-  // What evaluation.metric measures, by name: shares of 0 to 1. No name is that of another member.
-  std::map<std::string, double> measures;
-  // Wall time that it took.
-  double seconds = 0;
-};
-// The measures that are an accuracy. The label is the first, or among the first five, of the
-// model's answers; the mean over the classes of each class's top-1, so that a large class counts no
-// more; what guessing would come to: 1 / classes, and always the commonest class.
-inline constexpr std::array<const char*, 5> kAccuracyMeasures{"top1", "top5", "mean_per_class",
-                                                              "chance", "largest_class"};
-// The others: "auc", "iou", or those of a plug-in's metric.
-std::vector<std::pair<std::string, double>> other_measures(const Evaluation& evaluation);
 
 // What the page cache should hold of the data set when a run begins.
 enum class PageCache { as_is, cold, warm };
@@ -166,8 +147,8 @@ class RunMeter {
     int64_t nonfinite_losses = 0;
     // Sinks that could not write and were left out.
     int64_t sinks_failed = 0;
-    // In order, those before a resume included.
-    std::vector<Evaluation> evaluations;
+    // The newest; one of before a resume, too.
+    std::optional<Evaluation> evaluation;
     // Batches of all evaluations of this process, the one under way included.
     int64_t eval_batches = 0;
     int64_t eval_images = 0;
@@ -204,6 +185,9 @@ class RunMeter {
   State state() const;
   // The run's course so far, oldest first; at most 512 points. Any thread.
   std::vector<HistoryPoint> history() const;
+  // The evaluations so far, in order, those before a resume included; thinned where there are many
+  // (Evaluations). Any thread.
+  std::vector<Evaluation> evaluations() const;
   // The epoch of a step that was published. Absent: another process did the step, or it is still to
   // come.
   std::optional<int64_t> epoch_of(int64_t step) const;
@@ -218,6 +202,7 @@ class RunMeter {
   StepTally step_times_;
   StepTally data_waits_;
   History history_;
+  Evaluations evaluations_;
   std::vector<std::pair<int64_t, int64_t>> epochs_;  // first step of each, epoch
   LiveSegments segments_;
   InputWait input_wait_;

@@ -219,6 +219,7 @@ json status_json(const Hub& hub, double stalled_after_s) {
   status["health"] = {{"healthy", makes_progress(record.run, stalled_after_s)},
                       {"stalled_after_s", stalled_after_s},
                       {"segment", segment_name(record.run.doing.segment)}};
+  status["evaluations"] = hub.run().evaluations();
   status["history"] = history_json(points);
   const json recent = recent_rate(points);
   if (!recent.is_null()) status["history"]["images_per_s_recent"] = recent;

@@ -30,8 +30,8 @@ class Exposition {
   std::optional<NvmlDevice> gpu_;
 };
 
-// /api/status, which the status page shows: the record (record_json.h), and beside it "health" and
-// "history", the course of the run so far in columns of equal length. stalled_after_s: as for
+// /api/status, which the status page shows: the record (record_json.h), and beside it "health",
+// "evaluations", and "history", the course of the run so far in columns of equal length. stalled_after_s: as for
 // judge(). Any thread.
 nlohmann::json status_json(const Hub& hub, double stalled_after_s);
 

@@ -148,7 +148,9 @@ class TimeLogger final : public MetricsSink {
   }
 
   void add_segment(std::string_view name, int64_t step, const Span& span) {
-    if (name == "data_wait") {
+    if (name == "data_wait" && iteration_ && iteration_->step == step) {
+      iteration_->wait.end = span.end;  // it goes on after a pause of the process
+    } else if (name == "data_wait") {
       end_iteration();
       iteration_ = {step, span};
     } else if (name == "eval") {

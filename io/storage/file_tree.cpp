@@ -262,7 +262,7 @@ FileDescriptor FileTree::lock(const std::string& path) const {
 bool FileTree::exists(const std::string& path) const {
   const auto perform = [&](const FileCall&) {
     const int64_t result = result_of(::access(full(path).c_str(), F_OK));
-    return result == -ENOTDIR ? -ENOENT : result;
+    return result == -ENOTDIR || result == -ELOOP ? -ENOENT : result;
   };
   return run({.op = Op::stat, .path = path, .accepted = ENOENT}, perform) == 0;
 }

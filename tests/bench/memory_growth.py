@@ -65,7 +65,8 @@ def measure(name, seconds):
         process.send(signal.SIGTERM)
         assert process.wait() == 75, process.log
         summary = read_summary(folder / "runs/latest")
-    steps, evaluations = summary["steps"], len(summary["evaluations"])
+    steps = summary["steps"]
+    evaluations = summary["evaluation"]["images"] // summary["evaluation"]["samples"] if "evaluation" in summary else 0
     per_hour = slope(points) / (steps / seconds) * 5 * 3600
     return (f"{name:28} {steps:8} steps {evaluations:7} evaluations {points[0][1]:8.1f} {points[-1][1]:8.1f} MB "
             f"{per_hour:+8.2f} MB an hour at 5 steps/s")

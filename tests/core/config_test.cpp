@@ -294,6 +294,24 @@ TEST(Config, paths_take_environment_variables) {
   EXPECT_FALSE(Scalar<Path>::parse("${STOKER", path));
 }
 
+struct Place {
+  Path root;
+  template <class V>
+  void visit(V& v) {
+    v.required("root", root, "where");
+  }
+};
+
+TEST(Config, a_home_that_yaml_takes_for_nothing_is_told_how_to_be_written) {
+  const std::string said = error_of([] {
+    Place place;
+    const Node node = parse_yaml("root: ~", "t.yaml");
+    read_struct(Section(node, "", "storage", nullptr), place);
+  });
+  EXPECT_NE(said.find("got ~, which is nothing in YAML: the home directory is ~/"), said.npos)
+      << said;
+}
+
 TEST(Config, paths_begin_in_a_home_as_a_shell_has_it) {
   const auto read = [](const std::string& text) {
     Path path;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Ranks that were told different things, or found different data, do not train: all of them say what differs, and end."""
 import shutil
+import signal
 import unittest
 
 from stoker import MINI, Process, StokerTest, configuration, free_port, posix, read_summary
@@ -98,6 +99,16 @@ class AgreementTest(StokerTest):
         self.assertIn("another process is rank 1 there", loser.log)
         last = self.rank(2, port=port, world=3)
         self.assertEqual([rank.wait() for rank in (first, winner, last)], [0, 0, 0], first.log + winner.log + last.log)
+
+    def test_who_comes_to_a_job_under_way_is_told_so(self):
+        port = free_port()
+        job = [self.rank(rank, "training.max_steps=1000000", "training.epochs=1000000", port=port) for rank in (0, 1)]
+        job[0].until(lambda: len((self.latest / "steps.csv").read_text().splitlines()) > 2)
+        late = self.rank(1, "distributed.timeout=200s", port=port)
+        self.assertEqual(late.wait(), 3, late.log)
+        self.assertIn("the job there is under way with all its ranks", late.log)
+        job[1].send(signal.SIGTERM)
+        self.assertEqual([rank.wait() for rank in job], [75, 75])
 
     def test_two_jobs_at_one_port_do_not_train_together(self):
         port = free_port()

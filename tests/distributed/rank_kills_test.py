@@ -1,7 +1,9 @@
-"""kill -9 of one rank, of the first, of all, at any instant: nothing acknowledged is lost, the result is the same.
+"""kill -9 and SIGTERM of one rank, of the first, of all, of the launcher, at any instant: nothing acknowledged is lost, after SIGTERM
+no finished step is, and the result is the same.
 
-tests/run distributed/rank_kills_test              3 kills, 20 with STOKER_LONG=1 (ctest)
+tests/run distributed/rank_kills_test              3 kills and 3 SIGTERM, 20 of each with STOKER_LONG=1 (ctest)
 tests/run distributed/rank_kills_test --kills N    N kills, and whom they hit; [--seed S]
+tests/run distributed/rank_kills_test --terms N    the same with SIGTERM; [--direct]: without a fast tier, whose drains take long on a busy machine
 """
 import argparse
 import collections
@@ -19,6 +21,9 @@ from stoker import LONG, Process, configuration, posix
 
 RANKS = 2
 STEPS = 30
+STOPPED = 75
+# How a launch that was struck may end. 6: a rank died, and if it was by SIGTERM, before it could take that.
+CODES = {signal.SIGKILL: (0, 6), signal.SIGTERM: (0, STOPPED, 6, -signal.SIGTERM)}
 CONFIG = configuration(
     dataset="{type: image_folder, storage: data}", decoder="{type: jpeg, size: 64}",
     loader="{type: prefetched, batch_size: 16, workers: 1, digest: true}", model="{type: linear}",
@@ -31,12 +36,14 @@ CONFIG = configuration(
 class Campaign:
     """Runs of two ranks, killed and started again until they complete. Collects violations."""
 
-    def __init__(self, directory, seed):
+    def __init__(self, directory, seed, number=signal.SIGKILL, direct=False):
+        self.number = number
+        self.first_tier = "slow" if direct else "fast"
         self.directory = pathlib.Path(directory)
         self.random = random.Random(seed)
         self.config = self.directory / "trial.yaml"
         self.config.write_text(CONFIG)
-        self.kills = self.completed = self.chain = 0
+        self.kills = self.completed = self.chain = 0  # kills: signals of either kind
         self.violations = []
         self.hits = collections.Counter()
         begin = time.monotonic()
@@ -56,6 +63,8 @@ class Campaign:
 
     def start(self, snapshot="async"):
         own = [f"storage.{tier}={posix(self.tiers() / tier)}" for tier in ("fast", "slow")]
+        if self.first_tier == "slow":
+            own.append("checkpoint.type=direct")
         return Process(["launch", "-n", RANKS, self.config, *own, f"checkpoint.snapshot={snapshot}"], self.directory)
 
     def result(self):
@@ -65,7 +74,7 @@ class Campaign:
 
     def expect(self, holds, what, process):
         if not holds:
-            self.violations.append(f"kill {self.kills}: {what}\n{process.log}")
+            self.violations.append(f"{self.number.name} {self.kills}: {what}\n{process.log}")
 
     def ranks(self, process):
         """The process numbers of the ranks that run."""
@@ -79,11 +88,14 @@ class Campaign:
         ranks = self.ranks(process)
         if len(ranks) < RANKS:
             return
-        whom, victims = self.random.choice([("the first", ranks[:1]), ("another", ranks[1:]), ("all", ranks)])
+        targets = [("the first", ranks[:1]), ("another", ranks[1:]), ("all", ranks)]
+        if self.number == signal.SIGTERM:
+            targets.append(("the launcher", [process.child.pid]))
+        whom, victims = self.random.choice(targets)
         for victim in victims:
-            os.kill(victim, signal.SIGKILL)
+            os.kill(victim, self.number)
         self.kills += 1
-        when = "between saves" if "on tier 'fast'" in process.log else "before a save"
+        when = "between saves" if f"on tier '{self.first_tier}'" in process.log else "before a save"
         self.hits[f"{whom}, {when}"] += 1
 
     def run_one(self):
@@ -101,8 +113,10 @@ class Campaign:
         begun = int(resumed[1]) if resumed else 0
         if "steps" in log or resumed:
             self.expect(begun >= self.acknowledged, f"begun at step {begun}, {self.acknowledged} was acknowledged", process)
-        saved = [int(step) for step in re.findall(r"checkpoint of step (\d+): .* on tier 'fast'", log)]
-        self.acknowledged = max([self.acknowledged, *saved])
+        saved = [int(step) for step in re.findall(rf"checkpoint of step (\d+): .* on tier '{self.first_tier}'", log)]
+        stopped = [int(step) for step in re.findall(r"stopped by a signal .*after step (\d+)", log)]
+        self.expect(code in CODES[self.number], f"exit code {code}", process)
+        self.acknowledged = max([self.acknowledged, *saved, *stopped])
         if struck == self.kills or code == 0:
             self.expect(code == 0, f"exit code {code}", process)
             self.expect(self.result() == self.reference, "another result", process)
@@ -116,20 +130,30 @@ class Campaign:
 
 
 class RankKills(unittest.TestCase):
-    def test_no_kill_of_any_rank_loses_anything(self):
+    def check(self, number):
         with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
-            campaign = Campaign(directory, seed=1).run(20 if LONG else 3)
+            campaign = Campaign(directory, 1, number).run(20 if LONG else 3)
         self.assertEqual(campaign.violations, [])
+
+    def test_no_kill_of_any_rank_loses_anything(self):
+        self.check(signal.SIGKILL)
+
+    def test_a_request_to_end_loses_no_finished_step(self):
+        self.check(signal.SIGTERM)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, required=True)
+    number = parser.add_mutually_exclusive_group(required=True)
+    number.add_argument("--kills", type=int)
+    number.add_argument("--terms", type=int)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--direct", action="store_true")
     arguments = parser.parse_args()
+    number = signal.SIGKILL if arguments.kills else signal.SIGTERM
     with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
-        campaign = Campaign(directory, arguments.seed).run(arguments.kills)
-    print(f"{campaign.kills} kills, {campaign.completed} runs completed, {len(campaign.violations)} violations")
+        campaign = Campaign(directory, arguments.seed, number, arguments.direct).run(arguments.kills or arguments.terms)
+    print(f"{campaign.kills} {number.name}, {campaign.completed} runs completed, {len(campaign.violations)} violations")
     for place, count in campaign.hits.most_common():
         print(f"{count:6}  {place}")
     print(*campaign.violations, sep="\n")
@@ -137,6 +161,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1].startswith("--kills"):
+    if len(sys.argv) > 1 and sys.argv[1].startswith(("--kills", "--terms")):
         sys.exit(main())
     unittest.main()

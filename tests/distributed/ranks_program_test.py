@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import time
 import unittest
 
 from stoker import MINI, Process, StokerTest, configuration, emulated, posix, read_summary, until
@@ -200,6 +201,17 @@ class RanksTest(StokerTest):
         self.assertTrue(under_way.wait_for(rf"error: rank 0 of 2: rank 1 \(pid {pid} on .*\) is gone"))
         os.kill(pid, signal.SIGCONT)
         self.assertEqual(under_way.wait(), 6)
+
+    def test_a_rank_that_stands_still_in_a_checkpoint_is_waited_for(self):
+        """As long as in a step: the others neither take it for gone nor go on without the set."""
+        under_way = self.begin_ranks(2, "training.max_steps=8", f"storage.slow={emulated(self.dir / 'slow', write_mb_per_s=0.5)}",
+                                     "checkpoint={type: direct, slow: slow, every_steps: 4}")
+        pid = self.pid_of(under_way, 1)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(5)
+        os.kill(pid, signal.SIGCONT)
+        self.assertEqual(under_way.wait(), 0, under_way.log)
+        self.assertEqual(len(re.findall(r"checkpoint of step [48]: .* on tier 'slow'", under_way.log)), 2, under_way.log)
 
     def test_many_ranks_have_to_be_asked_for(self):
         self.config.write_text(re.sub("distributed: .*\n", "", self.config.read_text()))

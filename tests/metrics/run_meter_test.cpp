@@ -111,6 +111,14 @@ TEST(RunMeter, the_history_has_what_passed_between_two_calls) {
   EXPECT_NEAR(last.totals.device.idle[0], 1, 1e-9);
 }
 
+TEST(RunMeter, a_reading_has_the_newest_evaluation_however_many_there_were) {
+  RunMeter meter;
+  for (int64_t i = 1; i <= 100'000; ++i) meter.add_evaluation({i, 5 * i, 50, {{"top1", 0.5}}, 1});
+  EXPECT_EQ(meter.state().evaluation->epoch, 100'000);
+  EXPECT_LE(meter.evaluations().size(), 512u);
+  EXPECT_EQ(meter.evaluations().back().epoch, 100'000);
+}
+
 TEST(RunMeter, counts_losses_that_are_no_number) {
   RunMeter meter;
   meter.set_loss(1, 0.1);

@@ -44,8 +44,7 @@ inline RunRecord full_record(int64_t step) {
   r.run.totals.device = {8, 5, 0, {2, 0, 0, 0, 1}};
   r.run.loss = 4.5;
   r.run.learning_rate = 0.0625;
-  r.run.evaluations.emplace_back();
-  r.run.evaluations.back().measures = {{"top1", 0.5}, {"top5", 0.75}, {"auc", 0.875}};
+  r.run.evaluation.emplace().measures = {{"top1", 0.5}, {"top5", 0.75}, {"auc", 0.875}};
   CheckpointReport& checkpoints = r.checkpoints.report.emplace();
   checkpoints.saved = 3;
   checkpoints.failed = 1;

@@ -119,6 +119,20 @@ TEST_F(TimeLoggerTest, iterations_go_from_wait_to_wait_and_know_their_epoch) {
   EXPECT_THAT(setup.log, IsEmpty());
 }
 
+TEST_F(TimeLoggerTest, a_wait_with_a_pause_in_it_begins_one_iteration) {
+  make();
+  now += std::chrono::hours(1);
+  step(1, 0);
+  segment("data_wait", 200, 2);
+  segment("paused", 5000, 2);
+  step(2, 0);
+  sink->flush();
+  EXPECT_THAT(of("Training Iteration"),
+              ElementsAre(Is(0, "step", 0, 1000), Is(0, "step", 1000, 6200)));
+  EXPECT_THAT(of("Call to Next Batch"),
+              ElementsAre(Is(0, "data_wait", 0, 300), Is(0, "data_wait", 1000, 5500)));
+}
+
 TEST_F(TimeLoggerTest, an_evaluation_is_in_no_iteration) {
   make();
   now += std::chrono::hours(1);

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "io/core/error.h"
@@ -368,6 +369,14 @@ TEST_F(Files, a_full_disk_fails_a_write) {
     return error_of([&] { file.write_at(0, bytes_of(std::string(100000, 'x'))); });
   });
   EXPECT_EQ(result, "write " + path("a") + ": No space left on device");
+}
+
+TEST_F(Files, a_link_that_leads_nowhere_is_not_there) {
+  std::filesystem::create_symlink("loop", path("loop"));
+  std::filesystem::create_symlink("nowhere", path("dangling"));
+  EXPECT_FALSE(tree.exists("loop"));
+  EXPECT_FALSE(tree.exists("loop/below"));
+  EXPECT_FALSE(tree.exists("dangling"));
 }
 
 }  // namespace

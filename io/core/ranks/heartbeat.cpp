@@ -26,7 +26,7 @@ using std::chrono::steady_clock;
 // A beat is one message to the store's host, and a look is one for each rank: seldom enough for a
 // thousand ranks, and often enough to see a killed one within half a second.
 milliseconds interval(int64_t world) { return milliseconds(std::max<int64_t>(100, world)); }
-constexpr int kSilentBeats = 3, kSurelySilentBeats = 30;
+constexpr int kSilentBeats = 3;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -56,8 +56,8 @@ struct Heartbeat::Shared {
   };
   std::vector<Other> others;
 
-  bool silent(const Other& other, int beats, steady_clock::time_point now) const {
-    return other.died || (!other.beat.empty() && now - other.since > beats * every);
+  static bool silent(const Other& other, milliseconds limit, steady_clock::time_point now) {
+    return other.died || (!other.beat.empty() && now - other.since > limit);
   }
 
   static std::string key(const char* what, int64_t rank) {
@@ -66,16 +66,16 @@ struct Heartbeat::Shared {
   std::string store_text() const {
     return fmt::format("the ranks' store at {}:{}", ranks.host, ranks.port);
   }
-  // Who is missing by then: who was silent for this many beats, or left with a word. Under the
+  // Who is missing by then: who was silent for longer than this, or left with a word. Under the
   // mutex.
-  std::string text(int beats, steady_clock::time_point now) const {
+  std::string text(milliseconds limit, steady_clock::time_point now) const {
     if (ended) return store_text() + " is gone, and with it the process that served it";
     std::string gone, ended_ones;
     for (size_t rank = 0; rank < others.size(); ++rank) {
       const Other& other = others[rank];
       if (static_cast<int64_t>(rank) == ranks.rank) continue;
       const std::string who = fmt::format("rank {} ({})", rank, other.who);
-      if (!other.left && silent(other, beats, now)) {
+      if (!other.left && silent(other, limit, now)) {
         gone += (gone.empty() ? "" : "; ") + who + " is gone";
       } else if (other.left) {
         ended_ones += (ended_ones.empty() ? "" : "; ") + who + " has ended";
@@ -186,13 +186,13 @@ std::string Heartbeat::missing() {
   const auto certain = [&] {
     return shared_->ended || std::ranges::all_of(shared_->others, [&](const Shared::Other& other) {
              return other.left || other.since > heard ||
-                    shared_->silent(other, kSilentBeats, steady_clock::now());
+                    Shared::silent(other, kSilentBeats * shared_->every, steady_clock::now());
            });
   };
   while (!certain() && steady_clock::now() - asked < 3 * kSilentBeats * shared_->every) {
     shared_->changed.wait_for(lock, shared_->every);
   }
-  return shared_->text(kSilentBeats, steady_clock::now());
+  return shared_->text(kSilentBeats * shared_->every, steady_clock::now());
 }
 
 std::string Heartbeat::surely_missing() {
@@ -200,7 +200,7 @@ std::string Heartbeat::surely_missing() {
   // What was not looked at says nothing of the others.
   const bool answers = shared_->ended || steady_clock::now() - shared_->looked <= shared_->timeout;
   if (!answers) return shared_->store_text() + " does not answer";
-  return shared_->text(kSurelySilentBeats, shared_->looked);
+  return shared_->text(shared_->timeout, shared_->looked);
 }
 
 }  // namespace stoker

@@ -15,7 +15,7 @@ namespace stoker {
 // it is left behind. The destructor says goodbye; a rank that failed has said why before.
 class Heartbeat {
  public:
-  // timeout: how long the connection to the store may take to answer.
+  // timeout: how long the connection to the store may take to answer, and another rank to beat.
   Heartbeat(const Ranks& ranks, const RankStore& store, std::chrono::milliseconds timeout);
   ~Heartbeat();
 
@@ -24,8 +24,9 @@ class Heartbeat {
   // After a failure: who is gone and who has left, as far as a moment of waiting tells: "rank 2
   // (pid 17 on node3) is gone". Empty: nobody that is known of.
   std::string missing();
-  // Without a failure, and without waiting: who has died or left; nobody is held to be gone because
-  // the machine is busy, or because the store hangs, which is told after the time-out.
+  // Without a failure, and without waiting: who has died or left. A rank of another machine that is
+  // silent, as one that was suspended is, and a store that hangs are told after the time-out, as
+  // long as a collective waits for them.
   std::string surely_missing();
 
  private:

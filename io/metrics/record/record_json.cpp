@@ -57,7 +57,6 @@ json run_json(const RunMeter::State& run) {
               {"batch_size", info.batch_size},
               {"rank", info.rank},
               {"world_size", info.world_size},
-              {"evaluations", run.evaluations},
               {"device",
                {{"name", info.device},
                 {"timing_method", info.timing_method},

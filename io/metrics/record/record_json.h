@@ -13,7 +13,7 @@ inline constexpr int kRecordSchema = 2;
 
 // The record as one JSON object, each figure at its place (figures.h); beside them in words: what
 // the run is, its status, the verdict, and what the tiers and the page cache say of themselves. It
-// is all of /api/status but the run's course, and all of summary.json but its conditions. Times are
+// is all of /api/status and of summary.json but the run's course and its conditions. Times are
 // seconds, shares 0 to 1; what was not measured is left out. stalled_after_s: as for judge().
 nlohmann::json to_json(const RunRecord& record,
                        double stalled_after_s = std::numeric_limits<double>::infinity());
@@ -22,7 +22,7 @@ nlohmann::json to_json(const RunRecord& record,
 nlohmann::json to_json(std::span<const Figure* const> chosen, const RunRecord& now,
                        const RunRecord& window);
 
-// An element of "evaluations".
+// An element of "evaluations" in either.
 // from_json throws nlohmann::json::exception where a member is missing.
 void to_json(nlohmann::json& json, const Evaluation& evaluation);
 void from_json(const nlohmann::json& json, Evaluation& evaluation);

@@ -19,15 +19,20 @@ double data_wait_s(R record) {
   return of(record).segments[static_cast<size_t>(Segment::data_wait)];
 }
 
+// Without that in which the process stood still, which says nothing of its pace.
+double running_s(R record) {
+  return of(record).wall_s - of(record).segments[static_cast<size_t>(Segment::paused)];
+}
+
 Value seconds_left(R record) {
   const double done = static_cast<double>(of(record).steps - record.run.info.first_step);
   if (done <= 0) return std::nullopt;
-  return of(record).wall_s / done *
+  return running_s(record) / done *
          static_cast<double>(record.run.info.steps_planned - of(record).steps);
 }
 
 const Evaluation* newest(R record) {
-  return record.run.evaluations.empty() ? nullptr : &record.run.evaluations.back();
+  return record.run.evaluation ? &*record.run.evaluation : nullptr;
 }
 
 Value measure(const Evaluation* of, const char* name) {
@@ -65,8 +70,9 @@ std::vector<Figure> progress() {
        "The monotonic clock, by two readings that no other figure uses.",
        one([](R r) { return of(r).wall_s; })},
       {"images_per_s", quotient, Unit::per_s,
-       "Images per second of the whole run: images / wall_s.", "Computed from the two figures.",
-       one([](R r) { return ratio(static_cast<double>(of(r).images), of(r).wall_s); })},
+       "Images per second of the whole run: images / (wall_s - segments_s.paused).",
+       "Computed from the three figures.",
+       one([](R r) { return ratio(static_cast<double>(of(r).images), running_s(r)); })},
       {"images_per_s_windows.{stat}", quotient, Unit::per_s,
        "Images per second in windows of one second. It is known when the loop has ended.",
        "A window ends with the first step that ends one second or more after its begin.",
@@ -77,7 +83,7 @@ std::vector<Figure> progress() {
       {"now_unix_s", gauge, Unit::unix_time, "The time at which the figures were read.",
        "System clock.", one([](R r) { return r.unix_s; })},
       {"eta_s", gauge, Unit::seconds, "The time that the remaining steps take at the pace so far.",
-       "wall_s / steps.", one(seconds_left)},
+       "(wall_s - segments_s.paused) / steps.", one(seconds_left)},
       {"started_unix_s", gauge, Unit::unix_time, "The time at which the run began.",
        "System clock.", one([](R r) { return r.run.info.started_unix_s; })},
       {"last_step_unix_s", gauge, Unit::unix_time,
@@ -100,10 +106,11 @@ std::vector<Figure> progress() {
 std::vector<Figure> ledger() {
   return {
       {"io_share", quotient, Unit::share,
-       "The share of the run that the trainer waited for data: segments_s.data_wait / wall_s.",
+       "The share of the run that the trainer waited for data: segments_s.data_wait / (wall_s - "
+       "segments_s.paused).",
        "From before the call that may block until the trainer has the batch. A wait costs nothing "
        "while the device still has work: see device.idle_share_by_cause.",
-       one([](R r) { return ratio(data_wait_s(r), of(r).wall_s); })},
+       one([](R r) { return ratio(data_wait_s(r), running_s(r)); })},
       {"segments_s.{segment}", counter, Unit::seconds,
        "Time of the trainer's thread by what it does, in exclusive segments that add up to wall_s. "
        "compute is submitting work and waiting for the loss; it is not device time. paused is when "

@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 """Standard streams that are closed, full, or that nobody reads any more: the exit code stays what is documented."""
+import fcntl
+import json
+import os
+import pty
+import subprocess
+import time
 import unittest
 
-from stoker import StokerTest, configuration, read_summary
+from stoker import STOKER, StokerTest, configuration, read_summary, until
 
-CLOSED = ("2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full 2>/dev/full")
+CLOSED = ("2>&-", ">&- 2>&-", "<&- >&- 2>&-", "1</dev/null 2</dev/null", "2>/dev/full", ">/dev/full 2>/dev/full")
 
 
 class Streams(StokerTest):
@@ -37,6 +43,28 @@ class Streams(StokerTest):
         for streams in ("", "2>&1"):
             self.through(f'{{ sleep 0.5; "$@" --json {streams}; }} | true; exit ${{PIPESTATUS[0]}}', "train", self.config)
             self.assertEqual(read_summary(self.latest)["status"], "completed")
+
+    def trained(self, output, *arguments):
+        """The process of a training whose summary is written, and whose standard output that is."""
+        child = subprocess.Popen([STOKER, "train", self.config, *arguments], cwd=self.dir, stdout=output, stderr=subprocess.DEVNULL)
+        os.close(output)
+        until((self.latest / "summary.json").exists, lambda: f"exit status {child.poll()}")
+        return child
+
+    def test_an_output_that_somebody_made_non_blocking_is_written_whole(self):
+        reader, output = os.pipe2(os.O_NONBLOCK)
+        fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, 4096)
+        child = self.trained(output, "--json")
+        time.sleep(0.5)  # the pipe is full
+        os.set_blocking(reader, True)
+        with open(reader, encoding="utf-8") as text:
+            self.assertEqual(json.load(text)["status"], "completed")
+        self.assertEqual(child.wait(), 0)
+
+    def test_a_terminal_that_is_gone_costs_the_output(self):
+        master, terminal = pty.openpty()
+        os.close(master)
+        self.assertEqual(self.trained(terminal).wait(), 0)
 
     def test_other_commands_end_quietly_without_their_reader(self):
         for arguments in (["list"], ["list", "--json"], ["describe", "dataset", "image_folder"], ["--help"], ["train", "--help"]):

@@ -3,14 +3,10 @@
 #include <ATen/Functions.h>
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cstring>
-#include <deque>
 #include <memory>
-#include <random>
 
 namespace stoker {
 namespace {
@@ -40,25 +36,6 @@ TEST(FreedMemory, is_given_out_again_without_a_page_fault) {
   const int64_t after = faults_of_a_block();
   EXPECT_GT(before, 0);
   EXPECT_LT(after, 4);
-}
-
-TEST(FreedMemory, is_given_out_again_to_tensors) {
-  reuse_freed_tensors();
-  std::mt19937 random(1);
-  std::deque<at::Tensor> kept;
-  size_t largest = 0;
-  // As steps and evaluations in turns: what is kept is of few sizes, in an order that varies.
-  const auto work = [&] {
-    for (int i = 0; i < 20'000; ++i) {
-      kept.push_back(at::empty({1000 * (1 + static_cast<int64_t>(random() % 60))}));
-      if (kept.size() > 40) kept.erase(kept.begin() + static_cast<ptrdiff_t>(random() % 40));
-    }
-    largest = std::max(largest, mallinfo2().arena);
-  };
-  work();
-  const size_t before = largest;
-  for (int round = 0; round < 20; ++round) work();
-  EXPECT_LT(largest, before * 3 / 2);
 }
 
 TEST(FreedMemory, of_tensors_is_aligned_whatever_their_size) {

@@ -162,6 +162,23 @@ TEST(StoreGroup, waiting_ends_when_it_is_given_up) {
   EXPECT_EQ(seen[0], "lost: no longer waiting for the other ranks");
 }
 
+// On another machine, so that nobody sees whether it lives.
+void join_once(MemoryStore& store, int64_t rank) {
+  store.set("who/" + std::to_string(rank), "pid 17 on node3");
+  store.set("beat/" + std::to_string(rank), "1");
+}
+
+TEST(StoreGroup, a_silent_rank_is_waited_for_as_long_as_a_collective_waits) {
+  MemoryStore store;
+  const StoreGroup patient(rank_of(0, 3), store, std::chrono::minutes(10));
+  const StoreGroup impatient(rank_of(1, 3), store, milliseconds(500));
+  join_once(store, 2);
+  while (impatient.gone().empty()) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_EQ(impatient.gone(), "rank 2 (pid 17 on node3) is gone");
+  std::this_thread::sleep_for(milliseconds(3'500));
+  EXPECT_EQ(patient.gone(), "");
+}
+
 TEST(StoreGroup, a_store_that_is_gone_is_named) {
   MemoryStore store;
   StoreGroup group(rank_of(0, 2), store, milliseconds(5'000));

@@ -70,6 +70,17 @@ TEST_F(Window, a_step_under_way_counts_as_what_the_trainer_did) {
   EXPECT_DOUBLE_EQ(*value("segments_share.compute"), 0.5);
 }
 
+TEST_F(Window, a_pause_of_the_process_says_nothing_of_its_pace) {
+  to.run.totals.images = 100;
+  to.run.totals.wall_s = to.elapsed_s = 20;
+  spent(to, Segment::paused) = 8;
+  spent(to, Segment::data_wait) += 1;
+  spent(to, Segment::compute) = 1;
+  EXPECT_DOUBLE_EQ(*value("images_per_s"), 50);
+  EXPECT_DOUBLE_EQ(*value("io_share"), 0.5);
+  EXPECT_DOUBLE_EQ(*value("segments_share.paused"), 0.8);
+}
+
 TEST_F(Window, shares_are_absent_outside_the_loop) {
   from.run.phase = to.run.phase = RunPhase::flush;
   EXPECT_EQ(value("segments_share.checkpoint_stall"), std::nullopt);
