@@ -187,7 +187,7 @@ TEST(Lmdb, the_index_is_kept) {
   LmdbShard shard({{"a", datum_of("image", 0)}});
   shard.build();
   const std::string index = get(shard.tier(), "cifar10_train_lmdb/data.mdb.index.json");
-  EXPECT_NE(index.find("\"of\":\"lmdb 2, values auto\""), std::string::npos) << index;
+  EXPECT_NE(index.find("\"of\":\"lmdb 3, values auto\""), std::string::npos) << index;
 }
 
 // An error, or samples that lie inside the file.
