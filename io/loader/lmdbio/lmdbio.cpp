@@ -88,6 +88,19 @@ std::string object_of(const Dataset& dataset, Split split) {
                           objects[1]));
 }
 
+// All readers but one find a sample by the number of its entry.
+void check_entries(const Dataset& dataset, const std::string& object, LmdbReader reader) {
+  if (reader == LmdbReader::indexed) return;
+  const auto others = std::ranges::count_if(dataset.ignored(), [&](const std::string& passed_over) {
+    return passed_over.starts_with(object + ": ");
+  });
+  if (others == 0) return;
+  throw Error(ExitCode::config,
+              fmt::format("loader: reader {} reads all entries of a database, and {} of {} {} no "
+                          "sample: set loader.reader=indexed, or use another loader",
+                          name_of(reader), others, object, others == 1 ? "is" : "are"));
+}
+
 // The same as a file that may be read past its tier; empty: it may not.
 std::string path_of(const StoredRecords& records, const std::string& object) {
   if (object.empty() || !map_object(records.tier(), object)) return "";
@@ -138,7 +151,9 @@ class Lmdbio final : public Loader {
         samples_(with_dataset(inputs, read_)),
         slots_(inputs.allocate, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
                options.prefetch_batches + 1, inputs.may_hold),
-        ready_(inputs.meter.add_queue("ready", options.prefetch_batches)) {}
+        ready_(inputs.meter.add_queue("ready", options.prefetch_batches)) {
+    check_entries(inputs.dataset, object_, options.reader);
+  }
   ~Lmdbio() override { stop(); }
 
   int64_t batches() const override { return sampler_.batches(); }

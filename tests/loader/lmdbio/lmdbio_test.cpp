@@ -240,6 +240,26 @@ TEST_P(Readers, say_what_they_cost) {
   EXPECT_LE(state.of(Stage::read).bytes, 2 * bytes);
 }
 
+TEST_P(Readers, count_entries_and_refuse_those_that_are_no_sample_or_go_by_places) {
+  LmdbDatabase database;
+  database.put({{"__len__", "2"}, {"cat/1", "one"}, {"cat/2", "two"}});
+  TestDataset data(make_storage("{type: memory}"));
+  put(data.tier(), "train/data.mdb", database.bytes());
+  data.build("{type: lmdb, storage: data}");
+  const auto digests = [&](const std::string& yaml) {
+    return LoaderRun(*data.dataset, yaml).digests(0, 0, 1);
+  };
+  const std::string own = lmdbio_yaml(GetParam(), {}, ", drop_last: false");
+  if (GetParam() == "indexed") {
+    EXPECT_EQ(digests(own), digests(sync_yaml(", drop_last: false")));
+  } else {
+    EXPECT_EQ(error_of([&] { digests(own); }),
+              "loader: reader " + GetParam() +
+                  " reads all entries of a database, and 1 of train/data.mdb is no sample: set "
+                  "loader.reader=indexed, or use another loader");
+  }
+}
+
 Texts reader_names() {
   Texts names;
   for (const auto& [name, reader] : enum_names(LmdbReader())) names.emplace_back(name);

@@ -31,18 +31,13 @@ Bytes without_tail(Bytes record) { return record.first(record.size() - kRecordTa
 // What a feature is, for messages.
 std::string kind_of(const ExampleFeature& feature) {
   using Kind = ExampleFeature::Kind;
+  if (feature.kind == Kind::none) return "missing";
   if (feature.kind == Kind::floats) return "floats";
   const char* const kind = feature.kind == Kind::bytes ? "string" : "number";
   return fmt::format("{} {}{}", feature.count, kind, feature.count == 1 ? "" : "s");
 }
 
-Bytes image_of(Bytes example, const ExampleFeature& feature, const std::string& name) {
-  if (feature.kind == ExampleFeature::Kind::none) {
-    throw BadSample(BadReason::unsupported,
-                    fmt::format("it has no feature '{}'{}: set dataset.image, and dataset.label "
-                                "if that has another name, too",
-                                name, what_is_there(name, feature_names(example))));
-  }
+Bytes image_of(const ExampleFeature& feature, const std::string& name) {
   if (feature.kind != ExampleFeature::Kind::bytes || feature.count != 1) {
     throw BadSample(BadReason::unsupported,
                     fmt::format("its feature '{}' is {}, and has to be one string of bytes "
@@ -107,7 +102,7 @@ TFRecordFormat::TFRecordFormat(TFRecordFeatures features)
       names_{features_.image, features_.label, features_.text, features_.filename} {}
 
 std::string TFRecordFormat::name() const {
-  return fmt::format("tfrecord 2, image {}, label {}, text {}, filename {}", features_.image,
+  return fmt::format("tfrecord 3, image {}, label {}, text {}, filename {}", features_.image,
                      features_.label, features_.text, features_.filename);
 }
 
@@ -121,9 +116,9 @@ std::string TFRecordFormat::label_rule() const {
 ShardContents TFRecordFormat::scan(const Storage& tier, const ObjectInfo& shard) const {
   ShardContents contents;
   ObjectStream stream(tier, shard);
-  while (stream.left() > 0) {
+  for (int64_t number = 0; stream.left() > 0; ++number) {
     ShardSample& sample = contents.samples.emplace_back();
-    sample.key = fmt::format("{}/{}", shard.key, contents.samples.size() - 1);
+    sample.key = fmt::format("{}/{}", shard.key, number);
     const Bytes head = stream.peek(kRecordHead);
     if (head.size() < kRecordHead) {
       sample.bad = BadSample(BadReason::truncated, "its shard ends in the middle of its head");
@@ -144,27 +139,34 @@ ShardContents TFRecordFormat::scan(const Storage& tier, const ObjectInfo& shard)
     }
     stream.skip(kRecordHead);
     sample.offset = stream.offset();
-    sample.bytes = *length + kRecordTail;
-    if (sample.bytes > kMostBytes) {
+    const uint64_t bytes = sample.bytes = *length + kRecordTail;
+    if (bytes > kMostBytes) {
       sample.bad =
           BadSample(BadReason::too_large, fmt::format("it has more than {} bytes", kMostBytes));
-    } else {
-      look(stream.peek(sample.bytes), sample);
+    } else if (const Bytes record = stream.peek(bytes); !look(record, sample)) {
+      if (contents.passed_over.empty()) {
+        contents.instead = fmt::format("record {} of {} {}", number, shard.key,
+                                       without_image(without_tail(record)));
+      }
+      contents.passed_over.push_back(fmt::format("record {} without {}", number, features_.image));
+      contents.samples.pop_back();
     }
-    stream.skip(sample.bytes);
+    stream.skip(bytes);
   }
+  if (!contents.samples.empty()) contents.instead.clear();
   return contents;
 }
 
-void TFRecordFormat::look(Bytes record, ShardSample& sample) const {
+bool TFRecordFormat::look(Bytes record, ShardSample& sample) const {
   if (record.size() != sample.bytes || !record_fits(record)) {
     sample.bad = BadSample(BadReason::corrupt, "its checksum is wrong");
-    return;
+    return true;
   }
   const Bytes example = without_tail(record);
   try {
     const std::vector<ExampleFeature> found = read_example(example, names_);
-    image_of(example, found[kImage], features_.image);
+    if (found[kImage].kind == ExampleFeature::Kind::none) return false;
+    image_of(found[kImage], features_.image);
     const std::string class_name = text_of(found[kText]);
     const std::string filename = text_of(found[kFilename]);
     const std::optional<int64_t> label = label_of(found[kLabel], features_.label);
@@ -178,6 +180,13 @@ void TFRecordFormat::look(Bytes record, ShardSample& sample) const {
   } catch (const BadSample& error) {
     sample.bad = error;
   }
+  return true;
+}
+
+std::string TFRecordFormat::without_image(Bytes example) const {
+  return fmt::format(
+      "has no feature '{}'{}: set dataset.image, and dataset.label if that has another name, too",
+      features_.image, what_is_there(features_.image, feature_names(example)));
 }
 
 BadSample TFRecordFormat::without_label(Bytes example) const {
@@ -196,7 +205,7 @@ Bytes TFRecordFormat::payload(Buffer& stored) const {
     throw BadSample(BadReason::corrupt, "its checksum is wrong");
   }
   const Bytes example = without_tail(record);
-  return image_of(example, read_example(example, names_)[kImage], features_.image);
+  return image_of(read_example(example, names_)[kImage], features_.image);
 }
 
 }  // namespace stoker

@@ -27,7 +27,9 @@ class TFRecordFormat final : public ShardFormat {
   Bytes payload(Buffer& stored) const override;
 
  private:
-  void look(Bytes record, ShardSample& sample) const;
+  // Takes what a record says. False: it has no image.
+  bool look(Bytes record, ShardSample& sample) const;
+  std::string without_image(Bytes example) const;
   BadSample without_label(Bytes example) const;
 
   const TFRecordFeatures features_;

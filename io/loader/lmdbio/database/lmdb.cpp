@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 #include "io/dataset/shards/shard_writer.h"
@@ -49,7 +50,7 @@ class LmdbFormat final : public ShardFormat {
   std::string name() const override {
     const auto names = enum_names(values_);
     const auto named = std::ranges::find(names, values_, [](const auto& n) { return n.second; });
-    return std::string("lmdb 2, values ") + named->first;
+    return std::string("lmdb 3, values ") + named->first;
   }
 
   std::string label_rule() const override {
@@ -64,7 +65,7 @@ class LmdbFormat final : public ShardFormat {
       const std::vector<Ends> ends = ends_of(entries, tier, shard);
       for (size_t i = 0; i < entries.size(); ++i) {
         const LmdbEntry& entry = entries[i];
-        ShardSample& sample = contents.samples.emplace_back();
+        ShardSample sample;
         const auto* const key = reinterpret_cast<const char*>(entry.key.data());
         sample.key = to_text(without_number({key, entry.key.size()}));
         sample.offset = entry.offset;
@@ -78,22 +79,29 @@ class LmdbFormat final : public ShardFormat {
             datum = datum_of(sample, known, tier, shard);
           } catch (const BadSample& error) {
             sample.bad = error;
-            sample.named = false;
-            continue;
           }
         }
-        if (datum) {
-          sample.named = false;
-          sample.label = datum->label;
+        if (datum) sample.label = datum->label;
+        if (datum || sample.bad) sample.named = false;
+        if (!datum && !sample.bad && !sample.named) {
+          contents.passed_over.push_back(std::move(sample.key));
+          continue;
         }
         if (datum && !datum->encoded) {
           add_pixels(*datum, contents.arrays);
-        } else {
+        } else if (!sample.bad) {
           files = true;
         }
+        contents.samples.push_back(std::move(sample));
       }
     });
     if (files) contents.arrays.clear();  // of both kinds none can be said
+    if (contents.samples.empty() && !contents.passed_over.empty()) {
+      contents.instead = fmt::format(
+          "no value of {} is a Datum (dataset.values), and no key has a folder, which would be its "
+          "class; there are the keys {}",
+          shard.key, some_of(contents.passed_over));
+    }
     return contents;
   }
 

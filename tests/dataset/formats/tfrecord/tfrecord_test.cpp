@@ -102,8 +102,8 @@ TEST(TFRecord, features_have_the_names_that_options_say) {
   Records records({{"train.tfrecord", record(example(feature("jpg", bytes_list({"one"})) +
                                                      feature("y", int64_list({1}))))}});
   EXPECT_EQ(records.refused(),
-            "dataset: none of the 1 samples in 'train*.tfrecord*' can be used: train.tfrecord/0: "
-            "unsupported: it has no feature 'image/encoded'; there are 'jpg' and 'y': set "
+            "dataset: there are no samples in 'train*.tfrecord*' in tier 'data': record 0 of "
+            "train.tfrecord has no feature 'image/encoded'; there are 'jpg' and 'y': set "
             "dataset.image, and dataset.label if that has another name, too");
   EXPECT_EQ(records.refused(", image: jpg"),
             "dataset: none of the 1 samples in 'train*.tfrecord*' can be used: train.tfrecord/0: "
@@ -124,7 +124,7 @@ TEST(TFRecord, a_sample_that_can_not_be_used_is_a_bad_one) {
       labels(bytes_list({"1"})) + labels(int64_list({1, 2})) + labels(int64_list({-1})) +
       record(example(feature("image/encoded", int64_list({1})))) +
       record(example(feature("image/encoded", bytes_list({"1", "2"})))) + record("\x0a\x09x") +
-      record("") + labels(int64_list({0})) + labels(int64_list({9})) + labelled("i", 0);
+      labels(int64_list({0})) + labels(int64_list({9})) + labelled("i", 0);
   Records records({{"train.tfrecord", shard}, {"classes.txt", "owl\n"}});
   const Dataset& data = records.build(", max_sample_bytes: 61");
   EXPECT_EQ(records.bad(0),
@@ -143,15 +143,31 @@ TEST(TFRecord, a_sample_that_can_not_be_used_is_a_bad_one) {
             "unsupported: its feature 'image/encoded' is 2 strings, and has to be one string of "
             "bytes (dataset.image)");
   EXPECT_EQ(records.bad(5), "corrupt: it is no protocol buffer: it ends too early");
-  EXPECT_EQ(records.bad(6),
-            "unsupported: it has no feature 'image/encoded'; there are none: set dataset.image, "
-            "and dataset.label if that has another name, too");
-  EXPECT_EQ(records.bad(8), "corrupt: its label is 9, and there are 1 classes");
-  EXPECT_EQ(records.bad(9), "");
+  EXPECT_EQ(records.bad(7), "corrupt: its label is 9, and there are 1 classes");
+  EXPECT_EQ(records.bad(8), "");
   EXPECT_EQ(data.info(Split::train, 0).label, -1);
-  EXPECT_EQ(data.info(Split::train, 8).label, -1);
-  EXPECT_EQ(data.info(Split::train, 7).bytes, 62u);
-  EXPECT_EQ(records.bad(7), "too_large: it has 62 bytes, above 61 (dataset.max_sample_bytes)");
+  EXPECT_EQ(data.info(Split::train, 7).label, -1);
+  EXPECT_EQ(data.info(Split::train, 6).bytes, 62u);
+  EXPECT_EQ(records.bad(6), "too_large: it has 62 bytes, above 61 (dataset.max_sample_bytes)");
+}
+
+TEST(TFRecord, records_without_an_image_are_passed_over_and_told_at_each_start) {
+  const std::string about = record(example(feature("num_samples", int64_list({2}))));
+  Records records(
+      {{"train-0.tfrecord", about + labelled("one", 0) + record("") + labelled("two", 1)},
+       {"train-1.tfrecord", about}});
+  for (int i = 0; i < 2; ++i) {
+    records.remarks.clear();
+    const Dataset& data = records.build();
+    EXPECT_EQ(keys(data, Split::train), (Strings{"train-0.tfrecord/1", "train-0.tfrecord/3"}));
+    EXPECT_EQ(read_sample(data, Split::train, 1), "two");
+    EXPECT_EQ(records.remarks,
+              Strings{"dataset: passed over 4 that are no part of a sample: 'train-0.tfrecord: "
+                      "record 0 without image/encoded', 'train-0.tfrecord: record 2 without "
+                      "image/encoded', 'train-1.tfrecord: record 0 without image/encoded' and "
+                      "'train-1.tfrecord: it has no samples'"});
+    EXPECT_EQ(data.ignored().size(), 4u);
+  }
 }
 
 TEST(TFRecord, a_wrong_checksum_of_data_is_a_bad_sample_at_the_scan_and_at_each_reading) {

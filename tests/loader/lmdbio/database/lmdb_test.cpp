@@ -145,7 +145,6 @@ TEST(Lmdb, a_sample_that_can_not_be_used_is_a_bad_one) {
   LmdbShard shard({{"a", datum_of("image", -3)},
                    {"b", std::string("\x08\x01\x35\0\0\x80\x3f", 7)},
                    {"c", "\x22\x7f short"},
-                   {"d", "no folder"},
                    {"e", datum_of(std::string(5000, 'x'), 1)},
                    {"f", datum_of("image", 0)}});
   shard.build(", max_sample_bytes: 4000");
@@ -153,18 +152,42 @@ TEST(Lmdb, a_sample_that_can_not_be_used_is_a_bad_one) {
             "corrupt: its label is -3, and that of the first class 0 (dataset.label_offset)");
   EXPECT_EQ(shard.bad(1), "unsupported: its pixels are floats (float_data)");
   EXPECT_EQ(shard.bad(2), "corrupt: it is no Datum: a field ends behind its end");
-  EXPECT_EQ(
-      shard.bad(3),
-      "unsupported: it has no label: a class is the label of a Datum (dataset.values), or else the "
-      "first folder of a key");
-  EXPECT_EQ(shard.bad(4), "too_large: it has 5007 bytes, above 4000 (dataset.max_sample_bytes)");
+  EXPECT_EQ(shard.bad(3), "too_large: it has 5007 bytes, above 4000 (dataset.max_sample_bytes)");
+}
+
+// Converters keep a length or a list of the keys beside the samples.
+TEST(Lmdb, entries_that_are_no_sample_are_passed_over_and_told_at_each_start) {
+  for (const bool datums : {true, false}) {
+    const std::string first = datums ? "a" : "cat/a", last = datums ? "z" : "owl/z";
+    LmdbShard shard({{first, datums ? datum_of("one", 0) : "one"},
+                     {"__keys__", "\x80\x04]"},
+                     {"num-samples", "2"},
+                     {last, datums ? datum_of("two", 1) : "two"}});
+    for (int i = 0; i < 2; ++i) {
+      shard.remarks.clear();
+      const Dataset& data = shard.build();
+      EXPECT_EQ(train_keys(data), (Words{first, last}));
+      EXPECT_EQ(read_sample(data, Split::train, 1), "two");
+      EXPECT_EQ(shard.remarks, Words{"dataset: passed over 2 that are no part of a sample: "
+                                     "'cifar10_train_lmdb/data.mdb: __keys__' and "
+                                     "'cifar10_train_lmdb/data.mdb: num-samples'"});
+    }
+  }
+}
+
+TEST(Lmdb, a_database_without_samples_names_its_keys) {
+  LmdbShard shard({{"image-000000001", "\x89PNG"}, {"label-000000001", "owl"}});
+  EXPECT_EQ(error_of([&] { shard.build(); }),
+            "dataset: there are no samples in '*train*/data.mdb' in tier 'data': no value of "
+            "cifar10_train_lmdb/data.mdb is a Datum (dataset.values), and no key has a folder, "
+            "which would be its class; there are the keys 'image-000000001' and 'label-000000001'");
 }
 
 TEST(Lmdb, the_index_is_kept) {
   LmdbShard shard({{"a", datum_of("image", 0)}});
   shard.build();
   const std::string index = get(shard.tier(), "cifar10_train_lmdb/data.mdb.index.json");
-  EXPECT_NE(index.find("\"of\":\"lmdb 2, values auto\""), std::string::npos) << index;
+  EXPECT_NE(index.find("\"of\":\"lmdb 3, values auto\""), std::string::npos) << index;
 }
 
 // An error, or samples that lie inside the file.
