@@ -27,7 +27,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         run(sys.executable, "-m", "wheel", "unpack", "--dest", work, str(wheel))
         [folder] = pathlib.Path(work).iterdir()
-        [licences] = folder.glob("*.dist-info/licenses")
+        [licences] = [info / "licenses" for info in folder.glob("*.dist-info")]
+        licences.mkdir(exist_ok=True)
         sources = {path.name: path for path in static.iterdir()}
         for library in sorted(folder.glob("*.libs/*")):
             name = package(library.name)

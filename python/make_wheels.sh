@@ -20,8 +20,9 @@ slim=$root/build/_deps/slim
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Linked statically, and headers.
+# Ours; of what is linked statically; of headers.
 cp -r "$slim/licences" "$work/licences"
+cp "$root/LICENSE" "$work/licences/stoker"
 for name in libcli11-dev nlohmann-json3-dev libjs-dygraphs; do
   cp "/usr/share/doc/$name/copyright" "$work/licences/$name"
 done
