@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/metrics/record/evaluations.h"
+#include "io/metrics/evaluations.h"
 #include "io/metrics/history.h"
 #include "io/metrics/machine/system_stats.h"
 #include "io/metrics/ranks/rank_times.h"

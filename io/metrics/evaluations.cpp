@@ -1,4 +1,4 @@
-#include "io/metrics/record/evaluations.h"
+#include "io/metrics/evaluations.h"
 
 #include <algorithm>
 #include <bit>
