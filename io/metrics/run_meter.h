@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/metrics/evaluations.h"
-#include "io/metrics/history.h"
+#include "io/metrics/course/evaluations.h"
+#include "io/metrics/course/history.h"
 #include "io/metrics/machine/system_stats.h"
 #include "io/metrics/ranks/rank_times.h"
 #include "io/metrics/spread.h"

@@ -1,4 +1,4 @@
-#include "io/metrics/evaluations.h"
+#include "io/metrics/course/evaluations.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "io/metrics/history.h"
+#include "io/metrics/course/history.h"
 
 namespace stoker {
 
