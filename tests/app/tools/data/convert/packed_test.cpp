@@ -250,6 +250,7 @@ TEST_F(PackedPixels, an_index_that_is_absent_damaged_or_foreign_is_said_to_be_so
   EXPECT_EQ(error_of([&] { open(); }),
             "dataset: there is no packed.json in tier 'data'; there is 'out/packed.json': set "
             "dataset.folder=out");
+  fs::remove_all(packed / "cat");
   fs::remove_all(packed / "out");
   pack();
   EXPECT_EQ(error_of([&] { open(", folder: in"); }),
