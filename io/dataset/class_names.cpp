@@ -10,6 +10,7 @@
 
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
+#include "io/core/text/letters.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -27,22 +28,12 @@ std::optional<std::string> find_text(const Storage& tier, const std::string& key
   return std::string(text.bytes().begin(), text.bytes().end());
 }
 
-// Without white space at both ends.
-std::string trimmed(const std::string& line) {
-  constexpr const char* kSpace = " \t\r\n\v\f";
-  const size_t begin = line.find_first_not_of(kSpace);
-  if (begin == line.npos) return "";
-  return line.substr(begin, line.find_last_not_of(kSpace) + 1 - begin);
-}
-
 // The lines of a text without what an editor puts there: a byte order mark, the ends of lines, and
 // empty lines at its end.
-std::vector<std::string> lines_of(std::string text) {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
-  if (text.starts_with(kMark)) text.erase(0, kMark.size());
+std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream rest(text);
-  for (std::string line; std::getline(rest, line);) lines.push_back(trimmed(line));
+  for (std::string line; std::getline(rest, line);) lines.emplace_back(trimmed(line));
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
   return lines;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/kept_pixels.h"
@@ -136,13 +137,28 @@ class Packed final : public Dataset {
       tier_.read(key, text);
     } catch (const IoError& error) {
       if (error.errno_value() != ENOENT) throw;
-      throw Error(ExitCode::environment,
-                  fmt::format("dataset: there is no {} in tier '{}': write it by `stoker dataset "
-                              "convert CONFIG DIRECTORY --format packed`, which makes it last and "
-                              "prints the decoder, and set storage.{}.root=DIRECTORY",
-                              key, tier, tier));
+      throw Error(ExitCode::environment, fmt::format("dataset: there is no {} in tier '{}'{}", key,
+                                                     tier, instead(key, tier)));
     }
     return parse_packed(text.bytes(), key);
+  }
+
+  // What is there in the place of the index, and what to do.
+  std::string instead(const std::string& key, const std::string& tier) const {
+    constexpr size_t kMostCompared = 2'000;
+    std::vector<std::string> names;
+    for (const ObjectInfo& object : tier_.list("")) {
+      const size_t slash = object.key.rfind('/');
+      if (object.key.substr(slash + 1) == kPackedIndex) {
+        const std::string folder = slash == object.key.npos ? "''" : object.key.substr(0, slash);
+        return fmt::format("; there is '{}': set dataset.folder={}", object.key, folder);
+      }
+      if (names.size() < kMostCompared) names.push_back(object.key);
+    }
+    return fmt::format(
+        "{}: write it by `stoker dataset convert CONFIG DIRECTORY --format packed`, which makes it "
+        "last and prints the decoder, and set storage.{}.root=DIRECTORY",
+        what_is_there(key, std::move(names)), tier);
   }
 
   // Their sizes; their contents are checked sample by sample.

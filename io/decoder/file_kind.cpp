@@ -16,6 +16,8 @@ using namespace std::string_view_literals;
 constexpr auto kUnpack = "unpack it"sv;
 constexpr auto kRemove = "remove it"sv;
 constexpr auto kAgain = "get the file again"sv;
+constexpr auto kBinary = "get the file again, as binary"sv;
+constexpr auto kArrays = "write its images as files"sv;
 constexpr auto kData = "read it as a data set and not as an image"sv;
 
 // A file that begins with these bytes at this place.
@@ -32,8 +34,11 @@ constexpr FileKind no_image(std::string_view name, std::string_view advice) {
 
 // The first that fits counts.
 constexpr Signature kSignatures[] = {
+    {0, "\xff\xd8\xff\xf7"sv, other_image("a JPEG-LS image")},
     {0, "\xff\xd8"sv, {ImageFormat::jpeg, "a JPEG image"}},
     {0, "\x89PNG\r\n\x1a\n"sv, {ImageFormat::png, "a PNG image"}},
+    {0, "\x89PNG"sv,
+     no_image("a PNG image that was damaged, as by a transfer in text mode", kBinary)},
     {8, "WEBP"sv, {ImageFormat::webp, "a WebP image"}},
     {0, "BM"sv, {ImageFormat::bmp, "a BMP image"}},
     {8, "CR\2\0"sv, other_image("a raw photograph (CR2)")},
@@ -68,8 +73,11 @@ constexpr Signature kSignatures[] = {
     {0, "Rar!\x1a\7"sv, no_image("a RAR archive", kUnpack)},
     {257, "ustar"sv, no_image("a tar archive", "unpack it, or read it by dataset.type=tar_shards")},
     {0, "\x89HDF\r\n\x1a\n"sv, no_image("an HDF5 file", kData)},
-    {0, "\x93NUMPY"sv, no_image("a NumPy array", "write its images as files")},
-    {0, "\x80\x04\x95"sv, no_image("a Python pickle", "write its images as files")},
+    {0, "\x93NUMPY"sv, no_image("a NumPy array", kArrays)},
+    {0, "\x80\2"sv, no_image("a Python pickle", kArrays)},
+    {0, "\x80\3"sv, no_image("a Python pickle", kArrays)},
+    {0, "\x80\4\x95"sv, no_image("a Python pickle", kArrays)},
+    {0, "\x80\5\x95"sv, no_image("a Python pickle", kArrays)},
     {0, "SQLite format 3"sv, no_image("an SQLite database", kRemove)},
     {0, "\0\5\x16\7"sv, no_image("a file of macOS beside another one (AppleDouble)", kRemove)},
     {0, "\0\0\0\1Bud1"sv, no_image("a .DS_Store of macOS", kRemove)},
@@ -82,6 +90,8 @@ constexpr Signature kSignatures[] = {
     {1, "ELF"sv, no_image("a program", kRemove)},
     {0, "version https://git-lfs"sv,
      no_image("a Git LFS pointer", "get the file that it stands for by `git lfs pull`")},
+    {0, "/annex/objects/"sv,
+     no_image("a git-annex pointer", "get the file that it stands for by `git annex get`")},
 };
 
 std::string_view text_of(Bytes bytes) {

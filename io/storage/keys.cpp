@@ -52,13 +52,25 @@ std::string key_extension(std::string_view key) {
 }
 
 bool is_system_folder(std::string_view name) {
-  // Of ext4, Windows, archives of macOS, and servers of Synology, QNAP and NetApp.
-  static constexpr std::string_view kNames[] = {"lost+found",   "System Volume Information",
-                                                "$RECYCLE.BIN", "RECYCLER",
-                                                "__MACOSX",     "@eaDir",
-                                                "#recycle",     "#snapshot",
-                                                "@Recycle",     "@Recently-Snapshot",
-                                                "@tmp",         "~snapshot"};
+  // Of ext4, Windows, archives and servers of macOS, servers of Synology, QNAP and NetApp, Python.
+  static constexpr std::string_view kNames[] = {"lost+found",
+                                                "System Volume Information",
+                                                "$RECYCLE.BIN",
+                                                "$Recycle.Bin",
+                                                "RECYCLER",
+                                                "__MACOSX",
+                                                "Network Trash Folder",
+                                                "@eaDir",
+                                                "@sharebin",
+                                                "#recycle",
+                                                "#snapshot",
+                                                "@Recycle",
+                                                "@Recently-Snapshot",
+                                                "@tmp",
+                                                "~snapshot",
+                                                "__pycache__"};
+  // Windows puts what it mends on a disk into FOUND.000, FOUND.001 and so on.
+  if (name.starts_with("FOUND.0")) return true;
   return name.starts_with('.') || std::ranges::find(kNames, name) != std::end(kNames);
 }
 

@@ -29,7 +29,26 @@ TEST(Csv, only_what_needs_them_has_quotes) {
   EXPECT_EQ(csv_field("a b.jpg"), "a b.jpg");
   EXPECT_EQ(csv_field("a\rb"), "\"a\rb\"");
   EXPECT_EQ(csv_field("a\"b"), "\"a\"\"b\"");
+  EXPECT_EQ(csv_field("\xef\xbb\xbf"
+                      "a"),
+            "\"\xef\xbb\xbf"
+            "a\"");
   EXPECT_EQ(csv_quoted("a"), "\"a\"");
+}
+
+TEST(Csv, marks_of_the_byte_order_are_passed_over_where_files_were_joined) {
+  EXPECT_EQ(rows_of("\xef\xbb\xbf"
+                    "a,1\n\xef\xbb\xbf"
+                    "b,\xef\xbb\xbf"
+                    "2\n\xef\xbb\xbf\"\xef\xbb\xbf"
+                    "c\",3\n\xef\xbb\xbf"),
+            (Rows{{"a", "1"},
+                  {"b",
+                   "\xef\xbb\xbf"
+                   "2"},
+                  {"\xef\xbb\xbf"
+                   "c",
+                   "3"}}));
 }
 
 TEST(Csv, rows_know_their_lines) {

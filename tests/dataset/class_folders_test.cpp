@@ -105,18 +105,31 @@ TEST(ClassFolders, classes_that_can_hardly_be_meant_are_said) {
   };
   EXPECT_EQ(remarks({"images/cat/1.jpg", "images/dog/2.jpg"}),
             (Strings{"dataset: there is one class alone, 'images', so every answer is right",
-                     "dataset: its images lie in 'cat' and 'dog': if these are the classes, set "
-                     "dataset.folder=images"}));
+                     "dataset: the images of every class lie in 'cat' and 'dog': if these are the "
+                     "classes, set dataset.folder=images"}));
+  EXPECT_EQ(remarks({"fold1/cat/1.jpg", "fold1/dog/2.jpg", "fold2/cat/3.jpg", "fold2/dog/4.jpg"}),
+            Strings{"dataset: the images of every class lie in 'cat' and 'dog': if these are the "
+                    "classes, set dataset.folder=fold1"});
+  EXPECT_TRUE(remarks({"cat/images/1.jpg", "dog/images/2.jpg"}).empty()) << "as in Tiny ImageNet";
   EXPECT_EQ(
       remarks({"1/a.jpg", "2/a.jpg", "10/a.jpg"}),
       Strings{"dataset: the classes are numbers in the order of text, so the label of a class "
               "is its place and not its number: '1', '10' and '2'"});
   EXPECT_TRUE(remarks({"01/a.jpg", "02/a.jpg", "10/a.jpg"}).empty());
   EXPECT_EQ(remarks({"cat/1.jpg", "cat /2.jpg", "Dog/3.jpg", "dog/4.jpg"}),
-            (Strings{"dataset: the classes 'cat' and 'cat ' differ in the case of letters or in "
-                     "blanks alone: rename one of them if they are the same",
-                     "dataset: the classes 'Dog' and 'dog' differ in the case of letters or in "
-                     "blanks alone: rename one of them if they are the same"}));
+            (Strings{"dataset: the classes 'cat' and 'cat ' differ in the case of letters, in "
+                     "blanks or in accents alone: rename one of them if they are the same",
+                     "dataset: the classes 'Dog' and 'dog' differ in the case of letters, in "
+                     "blanks or in accents alone: rename one of them if they are the same"}));
+  // A space that does not break; an accent that is a part of its letter, or a mark behind it.
+  for (const auto& [one, other] :
+       {std::pair("cat", "cat\u00a0"), std::pair("cafe\u0301", "caf\u00e9"),
+        std::pair("Angstr\u00f6m", "angstro\u0308m")}) {
+    const Strings said = remarks({std::string(one) + "/1.jpg", std::string(other) + "/2.jpg"});
+    EXPECT_EQ(said.size(), 1u) << one;
+  }
+  EXPECT_TRUE(
+      remarks({"na\u00efve/1.jpg", "native/2.jpg", "\u732b/3.jpg", "\u72ac/4.jpg"}).empty());
 }
 
 TEST(ClassFolders, classes_without_a_test_image_are_said) {

@@ -222,6 +222,8 @@ TEST(FileList, paths_that_fit_no_file_say_which_files_are_there) {
                 "paths are");
   put(list.tier(), "train.csv", "cat,img/0.jpg\ndog,img/1.jpg\n");
   EXPECT_EQ(list.refused(), begin + "such as 'cat': the columns are swapped; expected path,label");
+  put(list.tier(), "train.csv", "label,path\ndog,img/1.jpg\n");
+  EXPECT_EQ(list.refused(), begin + "such as 'label': the columns are swapped; expected path,label");
   EXPECT_EQ(list.refused(", folder: imgs"),
             "dataset: there is no folder 'imgs' in tier 'data' (did you mean 'img'?); there is "
             "'img': set dataset.folder");
@@ -262,6 +264,9 @@ TEST(FileList, labels_that_can_hardly_be_meant_are_said) {
     return list.remarks.size() == 1 ? list.remarks.front() : std::to_string(list.remarks.size());
   };
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog \n2.jpg, cat\n"), "0");
+  EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog\u00a0\n2.jpg,\ufeffcat\n"), "0");
+  EXPECT_EQ(remark("0.jpg,1\n1.jpg,18446744073709551616\n").substr(0, 60),
+            "dataset: labels are numbers such as '1' (train.csv:1) and na");
   EXPECT_EQ(remark("0.jpg,0.0\n1.jpg,1.0\n2.jpg,0.0\n"), "0");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog\n2.jpg,NaN\n"),
             "dataset: label 'NaN' (train.csv:3) looks like that of a value that is missing: remove "
@@ -288,10 +293,10 @@ TEST(FileList, labels_that_can_hardly_be_meant_are_said) {
             "dataset: 1 files of test.csv are trained on as well, such as '1.jpg'");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,cat\n"),
             "dataset: there is one class alone, 'cat', so every answer is right");
-  EXPECT_EQ(
-      remark("0.jpg,cat\n1.jpg,Cat\n"),
-      "dataset: the classes 'Cat' and 'cat' differ in the case of letters or in blanks alone: "
-      "rename one of them if they are the same");
+  EXPECT_EQ(remark("0.jpg,cat\n1.jpg,Cat\n"),
+            "dataset: the classes 'Cat' and 'cat' differ in the case of letters, in blanks or in "
+            "accents alone: "
+            "rename one of them if they are the same");
   EXPECT_EQ(
       Listed({"0.jpg", "1.jpg"}, "0.jpg,0\n1.jpg,999999\n").refused(),
       "dataset: label '999999' (train.csv:2) makes 1000000 classes, and 2 of them have files: "

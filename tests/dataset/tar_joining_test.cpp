@@ -86,6 +86,28 @@ TEST(TarJoining, a_label_may_lie_anywhere_in_its_archive) {
             samples);
 }
 
+TEST(TarJoining, blanks_around_a_label_do_not_count) {
+  EXPECT_EQ(JoinedShard(ustar({{"1.jpg", "one"},
+                               {"1.cls",
+                                "\xef\xbb\xbf"
+                                "1\r\n"},
+                               {"2.jpg", "two"},
+                               {"2.cls", " 0\n\n"}}))
+                .samples(),
+            (Lines{"1=1:one", "2=0:two"}));
+}
+
+TEST(TarJoining, links_to_and_names_of_hundreds_of_letters_are_whole) {
+  const std::string far = std::string(90, 'd') + "/\xc3\xa4" + std::string(120, 'x');
+  const std::string make = "mkdir -p " + far.substr(0, 90) + " owl && printf one > " + far +
+                           ".jpg && ln " + far + ".jpg owl/2.jpg && ln -s ../" + far +
+                           ".jpg owl/3.jpg";
+  for (const std::string format : {"gnu", "pax"}) {
+    const std::string tar = tar_of(make, far + ".jpg owl/2.jpg owl/3.jpg", "--format=" + format);
+    EXPECT_EQ(JoinedShard(tar).samples(), (Lines{far + "=0:one", "owl/2=1:one", "owl/3=1:one"}));
+  }
+}
+
 TEST(TarJoining, folders_are_classes_whatever_stands_in_front_of_them) {
   EXPECT_EQ(
       JoinedShard(ustar({{"./cat/1.jpg", "1"}, {"dog/2.jpg", "2"}, {"/dog/3.jpg", "3"}})).samples(),

@@ -57,6 +57,7 @@ TEST(FileKind, says_what_a_file_is_and_what_to_do_about_it) {
       {"8BPS\0\1"sv, "a Photoshop image"},
       {"<?xml version=\"1.0\"?>\n<svg>"sv, "an SVG drawing"},
       {"II*\0\x10\0\0\0CR\2\0"sv, "a raw photograph (CR2)"},
+      {"\xff\xd8\xff\xf7\0\x0b"sv, "a JPEG-LS image"},
   };
   for (const auto& [begin, name] : images) {
     EXPECT_EQ(refusal(bytes_of(begin)), "unsupported: it is " + name + kConvert);
@@ -64,6 +65,16 @@ TEST(FileKind, says_what_a_file_is_and_what_to_do_about_it) {
   const std::pair<File, std::string> others[] = {
       {bytes_of("version https://git-lfs.github.com/spec/v1\noid sha256:12"),
        "a Git LFS pointer: get the file that it stands for by `git lfs pull`"},
+      {bytes_of("/annex/objects/SHA256E-s12--ab.jpg\n"),
+       "a git-annex pointer: get the file that it stands for by `git annex get`"},
+      {bytes_of("\x89PNG\n\x1a\n\0\0"sv),
+       "a PNG image that was damaged, as by a transfer in text mode: get the file again, as "
+       "binary"},
+      {bytes_of("\x89PNG\r\r\n\x1a\r\n"sv),
+       "a PNG image that was damaged, as by a transfer in text mode: get the file again, as "
+       "binary"},
+      {bytes_of("\x80\2]q\0."sv), "a Python pickle: write its images as files"},
+      {bytes_of("\x80\5\x95\x10\0\0"sv), "a Python pickle: write its images as files"},
       {bytes_of("\n<!DOCTYPE HTML>\n<p>404</p>"),
        "an HTML page that begins '<!DOCTYPE HTML> <p>404</p>': get the file again"},
       {bytes_of("<Error><Code>AccessDenied</Code>"),

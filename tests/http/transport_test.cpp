@@ -170,6 +170,22 @@ TEST(HttpTransports, a_host_that_was_never_found_is_not_asked_for_again) {
   EXPECT_FALSE(may_pass(CURLE_PEER_FAILED_VERIFICATION, true));
 }
 
+TEST(HttpTransports, a_request_after_one_that_found_no_host_is_made) {
+  HttpServer server([](const std::string& request) {
+    if (request.starts_with("GET /a")) return HttpResponse{.body = "whole"};
+    return HttpResponse{"302 Found", "Location: http://nowhere.invalid/\r\n", ""};
+  });
+  HttpTransport::Inputs inputs = quick(1);
+  inputs.limits.redirects = true;
+  const auto transport = new_http_transport(inputs);
+  for (int i = 0; i < 3; ++i) {
+    const std::string failure =
+        error_of([&] { transport->perform({.url = server.url("/moved"), .shown = "read moved"}); });
+    EXPECT_NE(failure.find("nowhere.invalid"), std::string::npos) << failure;
+  }
+  EXPECT_EQ(transport->perform({.url = server.url("/a"), .shown = "read a"}).text, "whole");
+}
+
 TEST(HttpTransports, what_a_server_cannot_do_at_all_is_not_asked_for_again) {
   for (const long status : {408, 429, 500, 502, 503, 504, 507, 520}) {
     EXPECT_TRUE(may_pass(status, "")) << status;

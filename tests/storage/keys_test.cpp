@@ -36,13 +36,15 @@ TEST(Keys, have_the_extension_of_their_name) {
 
 TEST(Keys, in_folders_of_a_system_are_no_data) {
   for (const char* name : {"lost+found", ".Trash-0", ".ipynb_checkpoints", "@eaDir", "__MACOSX",
-                           "$RECYCLE.BIN", "System Volume Information", "#recycle", ".snapshot"}) {
+                           "$RECYCLE.BIN", "$Recycle.Bin", "System Volume Information", "FOUND.000",
+                           "#recycle", ".snapshot", "Network Trash Folder", "__pycache__"}) {
     EXPECT_TRUE(is_system_folder(name)) << name;
     EXPECT_TRUE(in_system_folder(std::string("cat/") + name + "/1.jpg")) << name;
   }
   EXPECT_TRUE(in_system_folder("lost+found/"));
   EXPECT_FALSE(in_system_folder("cat/.hidden.jpg")) << "a file";
   EXPECT_FALSE(in_system_folder("lost and found/1.jpg"));
+  EXPECT_FALSE(in_system_folder("recycled/1.jpg"));
 }
 
 struct Options {

@@ -10,7 +10,9 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 }  // namespace
 
 std::string csv_field(std::string_view text) {
-  return text.find_first_of(",\"\r\n") == text.npos ? std::string(text) : csv_quoted(text);
+  const bool plain =
+      text.find_first_of(",\"\r\n") == text.npos && !text.starts_with(kByteOrderMark);
+  return plain ? std::string(text) : csv_quoted(text);
 }
 
 std::string csv_quoted(std::string_view text) {
@@ -19,13 +21,10 @@ std::string csv_quoted(std::string_view text) {
   return quoted + '"';
 }
 
-CsvReader::CsvReader(std::string_view text) : text_(text) {
-  if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
-}
-
 bool CsvReader::next(std::vector<std::string>& fields) {
-  while (end_of_line()) {
-  }
+  do {  // files that were joined have marks in the middle, too
+    if (text_.substr(at_).starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
+  } while (end_of_line());
   if (at_ == text_.size()) return false;
   row_line_ = line_;
   size_t count = 0;

@@ -10,7 +10,8 @@
 
 namespace stoker {
 
-// A field as it stands in a row: in quotes where it has a comma, a quote, or the end of a line.
+// A field as it stands in a row: in quotes where it has a comma, a quote, or the end of a line, or
+// begins with a mark of the byte order.
 std::string csv_field(std::string_view text);
 // The same, in quotes in any case.
 std::string csv_quoted(std::string_view text);
@@ -25,12 +26,12 @@ class CsvError final : public std::runtime_error {
   int64_t line_;
 };
 
-// Reads a text row by row. Lines may end in LF alone, the last one in neither; empty lines and a
-// mark of the byte order are passed over. One thread.
+// Reads a text row by row. Lines may end in LF alone, the last one in neither; empty lines, and marks
+// of the byte order in front of a row, are passed over. One thread.
 class CsvReader {
  public:
   // The text must outlive it.
-  explicit CsvReader(std::string_view text);
+  explicit CsvReader(std::string_view text) : text_(text) {}
   // The fields of the next row, without their quotes. False: the end. CsvError.
   bool next(std::vector<std::string>& fields);
   // On which line the last row began, from 1.

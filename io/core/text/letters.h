@@ -16,11 +16,20 @@ inline std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// Without the spaces and tabs at both ends.
+// Without the blanks at both ends: white space, and what cannot be told from it (spaces that do not
+// break, ideographic ones, those without a width, marks of the byte order).
 inline std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+  constexpr std::string_view kBlanks[] = {
+      " ",  "\t",       "\r",           "\n",           "\v",
+      "\f", "\xc2\xa0", "\xe2\x80\x8b", "\xe3\x80\x80", "\xef\xbb\xbf"};
+  for (size_t before = text.size() + 1; text.size() < before;) {
+    before = text.size();
+    for (const std::string_view blank : kBlanks) {
+      if (text.starts_with(blank)) text.remove_prefix(blank.size());
+      if (text.ends_with(blank)) text.remove_suffix(blank.size());
+    }
+  }
+  return text;
 }
 
 }  // namespace stoker

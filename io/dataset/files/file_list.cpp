@@ -237,7 +237,10 @@ class FileList final : public Dataset {
     });
     std::string mend = objects_instead(sample.key, objects, false) +
                        ": set dataset.folder to the folder below which the paths are";
-    if (find_object(objects, row.label) != nullptr) {
+    const bool swapped = std::ranges::any_of(train.rows, [&](const ListedFile& each) {
+      return find_object(objects, each.label) != nullptr;
+    });
+    if (swapped) {
       mend = ": the columns are swapped; expected path,label";
     } else if (same != objects.end() && same->key.ends_with("/" + row.path)) {
       mend = ": set dataset.folder=" + same->key.substr(0, same->key.size() - row.path.size() - 1);

@@ -172,14 +172,23 @@ class ImageFolder final : public Dataset {
     if (!tests.empty() && tests == options.folder.value) {
       notify("dataset: dataset.test_folder is dataset.folder, so the tests are trained on");
     }
-    const Strings inner = classes_.size() == 1 ? folders.folders_in(classes_.front()) : Strings();
-    if (!inner.empty()) {
+    const Strings inner = folders_in_all(folders);
+    if (inner.size() > 1 || (inner.size() == 1 && classes_.size() == 1)) {
       notify(fmt::format(
-          "dataset: its images lie in {}: if these are the classes, set "
+          "dataset: the images of every class lie in {}: if these are the classes, set "
           "dataset.folder={}",
           some_of(inner), plain_key("./" + options.folder.value + "/" + classes_.front())));
     }
     report_untested(options, notify);
+  }
+
+  // The folders in which the images of each class lie; empty: each has others, or none.
+  Strings folders_in_all(const ClassFolders& folders) const {
+    Strings inner = folders.folders_in(classes_.front());
+    for (size_t i = 1; i < classes_.size() && !inner.empty(); ++i) {
+      if (folders.folders_in(classes_[i]) != inner) inner.clear();
+    }
+    return inner;
   }
 
   // Where some images should test.

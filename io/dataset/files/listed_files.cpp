@@ -232,8 +232,8 @@ void doubt_lists(const FileRows& train, const FileRows& test, const ListedLabels
   tell("dataset: label {} is in no line that is trained on",
        rows.first([&](const std::string& label) { return !trained.contains(labels.find(label)); }));
   if (!labels.are_names()) return;
-  const std::string number = rows.first(has_digits_alone);
-  const std::string name = rows.first(std::not_fn(has_digits_alone));
+  const std::string number = rows.first(number_of);
+  const std::string name = rows.first(std::not_fn(number_of));
   if (number.empty() || name.empty()) return;
   notify(
       fmt::format("dataset: labels are numbers such as {} and names such as {}, and all are "

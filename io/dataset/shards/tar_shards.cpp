@@ -12,6 +12,7 @@
 
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
+#include "io/core/text/letters.h"
 #include "io/core/text/text.h"
 #include "io/dataset/shards/sharded.h"
 #include "io/dataset/shards/tar_members.h"
@@ -196,15 +197,16 @@ class TarScan {
       tier_.read(shard_.key, bytes, {file->offset, std::min<uint64_t>(file->bytes, kMostLabel)});
       text.assign(bytes.bytes().begin(), bytes.bytes().end());
     }
-    const size_t end = text.find_last_not_of(" \r\n\t") + 1;
+    const std::string_view number = trimmed(text);
+    const char* const end = number.data() + number.size();
     int64_t label = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + end, label);
-    if (error == std::errc() && rest == text.data() + end) {
+    const auto [rest, error] = std::from_chars(number.data(), end, label);
+    if (error == std::errc() && rest == end) {
       sample.label = label;
     } else {
       sample.bad = BadSample(BadReason::unsupported,
                              fmt::format("member .{} is no number of a class, but '{}'",
-                                         names_.label, to_text(text.substr(0, end))));
+                                         names_.label, to_text(number)));
     }
   }
 

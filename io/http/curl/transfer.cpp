@@ -46,9 +46,10 @@ Transfer::Transfer(const HttpLimits& limits)
 
 template <class T>
 void Transfer::set(CURLoption option, T value) {
-  if (curl_easy_setopt(handle(), option, value) != CURLE_OK) {
-    throw std::runtime_error("curl_easy_setopt failed");
-  }
+  const CURLcode code = curl_easy_setopt(handle(), option, value);
+  if (code == CURLE_OK) return;
+  throw std::runtime_error(fmt::format("libcurl refuses option {}: {}", static_cast<int>(option),
+                                       curl_easy_strerror(code)));
 }
 
 void Transfer::add_header(const std::string& line) {
@@ -76,7 +77,8 @@ void Transfer::begin(const HttpRequest& request, const std::vector<std::string>&
   set(CURLOPT_USERAGENT, "stoker");
   // One connection for each request in flight: more streams, and what all servers speak.
   set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-  set(CURLOPT_BUFFERSIZE, 256L << 10);
+  // Refused after an attempt that found no host: the handle has the buffer of that one still.
+  static_cast<void>(curl_easy_setopt(handle(), CURLOPT_BUFFERSIZE, 256L << 10));
   set(CURLOPT_ERRORBUFFER, error_);
   set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
   set(CURLOPT_WRITEDATA, this);

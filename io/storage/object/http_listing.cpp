@@ -54,12 +54,13 @@ DirectoryEntry directory_entry(const nlohmann::json& value) {
 
 std::vector<IndexLine> parse_index(std::string_view text) {
   std::vector<IndexLine> lines;
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.find('\0') != text.npos) throw Error(ExitCode::data, "it is no text: write it as UTF-8");
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
     if (line.empty()) continue;
     try {
       lines.push_back(index_line(line));

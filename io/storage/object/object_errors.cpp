@@ -89,6 +89,15 @@ bool is_page(const std::string& shown, const HttpHead& head) {
          extension != ".html" && extension != ".htm";
 }
 
+// What programs say, in the place of a file of another size.
+bool is_words(const HttpHead& head) {
+  static constexpr std::string_view kTypes[] = {"application/json", "application/problem+json",
+                                                "application/xml", "text/xml"};
+  return head.status == kOk && std::ranges::any_of(kTypes, [&](std::string_view type) {
+           return lower_case(head.type).starts_with(type);
+         });
+}
+
 [[noreturn]] void throw_page(const std::string& shown, const HttpHead& head) {
   fail(shown, fmt::format("the server answered 200 with a page ({}) instead of the file: look at "
                           "the URL in a browser; it may want a login, or say that there is no such "
@@ -112,7 +121,7 @@ bool is_page(const std::string& shown, const HttpHead& head) {
 [[noreturn]] void throw_other_size(const std::string& shown, const HttpHead& head, uint64_t bytes,
                                    const ObjectVersion& version, const ObjectPlace& place) {
   if (is_encoded(head)) throw_encoded(shown, head);
-  if (is_page(shown, head)) throw_page(shown, head);
+  if (is_page(shown, head) || is_words(head)) throw_page(shown, head);
   if (!version.listed) throw_changed(shown);
   fail(shown,
        fmt::format("the {} says {} bytes, and the server has {}: {}",

@@ -75,8 +75,8 @@ TEST(HttpListing, an_index_has_sizes_or_keys_alone) {
 
 TEST(HttpListing, an_index_may_be_what_find_and_du_print) {
   std::string keys;
-  for (const IndexLine& line :
-       parse_index("\xef\xbb\xbf.\n7\t./cat/1.jpg\n8\tdog//2.jpg\n./x/\n")) {
+  for (const IndexLine& line : parse_index("\xef\xbb\xbf.\n7\t./cat/1.jpg\n\xef\xbb\xbf"
+                                           "8\tdog//2.jpg\n./x/\n")) {
     keys += line.key + "=" + (line.bytes ? std::to_string(*line.bytes) : "?") + " ";
   }
   EXPECT_EQ(keys, "cat/1.jpg=7 dog/2.jpg=8 x=? ");
@@ -88,6 +88,10 @@ TEST(HttpListing, an_index_that_is_wrong_names_the_line) {
   EXPECT_EQ(refused("1\t../a\n"),
             "line 1: key '../a' must be a relative path inside its tier such as a/b.jpg");
   EXPECT_EQ(refused("1\ta\na\n"), "key 'a' is there twice");
+  EXPECT_EQ(refused(std::string("\xff\xfe"
+                                "a\0\n\0",
+                                6)),
+            "it is no text: write it as UTF-8");
 }
 
 TEST(HttpListing, a_directory_of_nginx) {

@@ -45,6 +45,11 @@ TEST(ObjectErrors, of_another_size_say_why) {
   EXPECT_EQ(said({.status = 200, .type = "text/html; charset=utf-8", .length = 22}),
             "the server answered 200 with a page (text/html; charset=utf-8) instead of the file: "
             "look at the URL in a browser; it may want a login, or say that there is no such file");
+  EXPECT_EQ(said({.status = 200, .type = "application/json", .length = 17}).substr(0, 51),
+            "the server answered 200 with a page (application/js");
+  EXPECT_NO_THROW(check_part(kShown, {.status = 200, .type = "application/json", .length = 10},
+                             {10}, 0, 10, kIndexed))
+      << "a file of that type";
   for (const char* encoding : {"gzip", "br", "deflate"}) {
     const std::string message =
         "the server sent it encoded (Content-Encoding: " + std::string(encoding) +

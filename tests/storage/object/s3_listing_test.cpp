@@ -51,6 +51,13 @@ TEST(S3Listing, keys_that_begin_with_a_slash_behind_the_prefix_are_no_paths_eith
   EXPECT_EQ(bucket.remarks.size(), 1u);
 }
 
+TEST(S3Listing, keys_of_any_other_letters_are_those_of_their_objects) {
+  Bucket bucket({"50%.jpg", "a%2Fb", "a+b?c#d", "e..f", "..g", "h ", " i", "j\\k"});
+  const auto tier = bucket.tier();
+  EXPECT_EQ(listing(*tier), " i=3 ..g=3 50%.jpg=3 a%2Fb=3 a+b?c#d=3 e..f=3 h =3 j\\k=3");
+  EXPECT_TRUE(bucket.remarks.empty());
+}
+
 TEST(S3Listing, a_console_in_the_place_of_the_service_is_named) {
   Bucket bucket({});
   bucket.page = "<html><body>console</body></html>";

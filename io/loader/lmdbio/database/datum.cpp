@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "io/core/error.h"
@@ -111,7 +112,8 @@ Buffer interleaved(Bytes planes, uint64_t channels) {
 }  // namespace
 
 bool begins_as_datum(Bytes value) {
-  if (value.empty()) return false;
+  const auto is_digit = [](uint8_t byte) { return byte >= '0' && byte <= '9'; };
+  if (std::ranges::all_of(value, is_digit)) return false;
   switch (value[0]) {
     case 1 << 3 | kVarint:
     case 2 << 3 | kVarint:

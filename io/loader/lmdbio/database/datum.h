@@ -35,7 +35,8 @@ struct DatumEnds {
   uint64_t bytes = 0;  // of the whole value
 };
 
-// Whether a value begins as a Datum does, and as no image file does.
+// Whether a value begins as a Datum does, and as no image file does. A number as text is none, such
+// as the count of samples that some converters keep.
 bool begins_as_datum(Bytes value);
 // Nothing: what is known of the value is not enough, which is so for no value that is known as a
 // whole. BadSample if it is not a Datum.

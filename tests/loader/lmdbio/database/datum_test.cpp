@@ -107,8 +107,9 @@ TEST(Datum, damage_is_a_bad_sample) {
   EXPECT_EQ(image_in("\x0b"), "corrupt: it is no Datum: a field is of no known type");
 }
 
-TEST(Datum, image_files_do_not_begin_as_one) {
-  for (const std::string begin : {"\xff\xd8\xff", "\x89PNG", "RIFF", "BM", "GIF8", "II*", "MM"}) {
+TEST(Datum, image_files_and_numbers_do_not_begin_as_one) {
+  for (const std::string begin :
+       {"\xff\xd8\xff", "\x89PNG", "RIFF", "BM", "GIF8", "II*", "MM", "2", "20000", "8"}) {
     EXPECT_FALSE(begins_as_datum(bytes_in(begin))) << begin;
   }
   EXPECT_FALSE(begins_as_datum({}));

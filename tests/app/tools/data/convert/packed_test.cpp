@@ -241,9 +241,21 @@ TEST_F(PackedPixels, a_shard_that_is_cut_short_meanwhile_is_a_bad_sample) {
 }
 
 TEST_F(PackedPixels, an_index_that_is_absent_damaged_or_foreign_is_said_to_be_so) {
-  EXPECT_NE(error_of([&] { open(); }).find("there is no packed.json in tier 'data'"),
+  packed.write("cat/1.jpg", "");
+  EXPECT_NE(error_of([&] {
+              open();
+            }).find("there is no packed.json in tier 'data'; there is 'cat/1.jpg': write it by"),
             std::string::npos);
+  packed.write("out/packed.json", "");
+  EXPECT_EQ(error_of([&] { open(); }),
+            "dataset: there is no packed.json in tier 'data'; there is 'out/packed.json': set "
+            "dataset.folder=out");
+  fs::remove_all(packed / "cat");
+  fs::remove_all(packed / "out");
   pack();
+  EXPECT_EQ(error_of([&] { open(", folder: in"); }),
+            "dataset: there is no in/packed.json in tier 'data'; there is 'packed.json': set "
+            "dataset.folder=''");
   const std::string text = packed.read("packed.json");
   std::string changed = text;
   changed[changed.find("\"labels\":[0") + 10] = '1';
