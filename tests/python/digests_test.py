@@ -12,7 +12,8 @@ from engine import MINI, PATIENCE_S, PROGRAM, config
 
 LOADERS = ("sync", "threaded", "prefetched")
 ORDERS = ("permutation", "window", "local_files", "global_files", "local_window", "shards")
-FORMATS = ("image_folder", "file_list", "tar_shards", "tfrecord", "packed")
+WHOLE = {"type": "image_folder", "storage": "data", "split": {"test_fraction": 0}}
+FORMATS = ("image_folder", "file_list", "tar_shards", "tfrecord")
 
 
 def program(*arguments, cwd):
@@ -61,8 +62,7 @@ class DigestsTest(unittest.TestCase):
 
     def test_of_each_format_and_with_augmentation_and_of_floats(self):
         decoder = {"type": "jpeg", "size": 32, "output": "float32", "augment": {"flip": True, "random_resized_crop": {}}}
-        whole = {"type": "image_folder", "storage": "data", "split": {"test_fraction": 0}}
-        path = self.write(config(decoder=decoder, dataset=whole))
+        path = self.write(config(decoder=decoder, dataset=WHOLE))
         expected = self.trained(path)
         for kind in FORMATS:
             with self.subTest(kind):
@@ -72,11 +72,20 @@ class DigestsTest(unittest.TestCase):
                 else:
                     program("dataset", "convert", path, to, "--format", kind, cwd=self.folder)
                     source = to
-                dataset = whole if kind == "image_folder" else {"type": kind, "storage": "data"}
+                dataset = WHOLE if kind == "image_folder" else {"type": kind, "storage": "data"}
                 sections = config(decoder=decoder, dataset=dataset,
                                   storage={"data": {"type": "posix", "root": source}})
                 with stoker.Loader(sections) as loader:
                     self.assertEqual([batch.digest for batch in loader], expected)
+
+    def test_of_decoded_pixels(self):
+        path = self.write(config(dataset=WHOLE))
+        program("dataset", "convert", path, self.folder / "packed", "--format", "packed", cwd=self.folder)
+        sections = config(storage={"data": {"type": "posix", "root": self.folder / "packed"}},
+                          dataset={"type": "packed", "storage": "data"},
+                          decoder={"type": "raw", "height": 32, "width": 32, "size": 32})
+        with stoker.Loader(sections) as loader:
+            self.assertEqual([batch.digest for batch in loader], self.trained(path))
 
     def test_of_ranks(self):
         path = self.write(config())
