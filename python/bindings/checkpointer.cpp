@@ -168,13 +168,17 @@ class CheckpointerHandle {
     TrainingState state;
     state.step = step;
     state.training = nlohmann::json::parse(values);
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      if (i < now.tensors.size() && info_of(now.tensors[i].name, tensors[i]) == now.tensors[i]) {
-        state.tensors.push_back(static_cast<const uint8_t*>(tensors[i].data()));
-      }
-    }
-    if (tensors.size() != now.tensors.size() || state.tensors.size() != now.tensors.size()) {
+    if (tensors.size() != now.tensors.size()) {
       throw Error(ExitCode::config, "the tensors are not those of the first save");
+    }
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const TensorInfo& first = now.tensors[i];
+      if (info_of(first.name, tensors[i]) != first) {
+        refuse(first.name,
+               "its shape or type is not that of the first save: make another "
+               "Checkpointer");
+      }
+      state.tensors.push_back(static_cast<const uint8_t*>(tensors[i].data()));
     }
     now.held = tensors;
     bool copying = false;

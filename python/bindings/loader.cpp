@@ -94,6 +94,7 @@ LoaderHandle::LoaderHandle(nb::handle source, const std::vector<std::string>& ov
                       .allocate = allocator_of(std::move(allocate)),
                       .may_hold = may_hold};
   check_shard(use.shard);
+  opened.shard = use.shard;
   opened.options = read_options(source, overrides, opened.remarks);
   opened.consumer.run([&] {
     opened.data = std::make_unique<ExperimentData>(opened.options, opened.remarks.notify());

@@ -49,6 +49,7 @@ class LoaderHandle {
   struct Opened {
     Remarks remarks;
     DataOptions options;
+    Shard shard;
     std::unique_ptr<ExperimentData> data;
     std::unique_ptr<Loader> loader;
     int64_t samples = 0;

@@ -11,6 +11,8 @@ from ._core import Error, __version__
 from ._jpeg import decode_jpeg
 from ._loader import Loader
 from ._profile import profile, profile_worker
+from ._runs import runs
+from ._watch import watch
 
 __all__ = [
     "Array",
@@ -25,4 +27,6 @@ __all__ = [
     "decode_jpeg",
     "profile",
     "profile_worker",
+    "runs",
+    "watch",
 ]

@@ -84,6 +84,7 @@ class Loader:
         device: Any = None,
         max_held: int = 1 << 30,
     ) -> None:
+        self._watch: Any = None
         self._to_device: Any = None
         if device is not None or pin_memory:
             from . import _torch
@@ -218,6 +219,8 @@ class Loader:
 
     def close(self) -> None:
         """Ends the threads. Takes no longer than the system calls that are under way. Arrays stay."""
+        if self._watch is not None:
+            self._watch._end("")
         _open.discard(self)
         self._core.close()
 
@@ -249,7 +252,12 @@ class _Iteration:
             raise StopIteration
         if self._number != loader._iteration:
             raise RuntimeError("another iteration of this loader has begun, or it was moved: iterate anew")
+        watch = loader._watch
+        if watch is not None:
+            watch._wait()
         made = loader._core.next(self._epoch)
+        if watch is not None:
+            watch._took(made)
         if made is None:
             self._over = True
             raise StopIteration

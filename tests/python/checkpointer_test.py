@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""stoker.Checkpointer: states of NumPy, PyTorch and plain values, on one tier or two, and what is refused."""
+import importlib.util
+import logging
+import pathlib
+import random
+import tempfile
+import unittest
+
+import numpy
+
+import stoker
+from engine import config, run_python
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+class CheckpointerTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def config(self, **checkpoint):
+        return {"run": {"name": "trial", "dir": self.folder}, "checkpoint": {"type": "direct", **checkpoint}}
+
+    def test_what_was_saved_comes_back(self):
+        state = {"a": numpy.arange(10, dtype=numpy.float32).reshape(2, 5), "scalar": numpy.array(3.5),
+                 "deep": [{"bits": numpy.array([True, False])}, numpy.array([], dtype=numpy.int16)]}
+        values = {"lr": 0.1, "betas": (0.9, 0.999), "inf": float("inf"), 7: None, "text": "ä", "flag": True}
+        for kind in ("direct", "burst_buffer"):
+            for snapshot in ("sync", "async"):
+                with self.subTest(kind=kind, snapshot=snapshot):
+                    sections = self.config(type=kind, snapshot=snapshot, directory=kind + snapshot)
+                    with stoker.Checkpointer(sections) as saver:
+                        self.assertIsNone(saver.load())
+                        self.assertTrue(saver.save(3, model=state, values=values, rng=random.getstate()))
+                        saver.finish_copy()
+                        saver.flush()
+                        self.assertEqual(saver.status()["durable_step"], 3)
+                    with stoker.Checkpointer(sections) as saver:
+                        loaded = saver.load()
+                        self.assertEqual(loaded.step, 3)
+                        self.assertEqual(loaded.state["values"], values)
+                        random.setstate(loaded.state["rng"])
+                        numpy.testing.assert_array_equal(loaded.state["model"]["a"], state["a"])
+                        self.assertEqual(loaded.state["model"]["scalar"].shape, ())
+                        self.assertEqual(loaded.state["model"]["deep"][0]["bits"].dtype, numpy.bool_)
+                        target = {"a": numpy.zeros((2, 5), numpy.float32), "scalar": numpy.zeros(()),
+                                  "deep": [{"bits": numpy.zeros(2, numpy.bool_)}, numpy.zeros(0, numpy.int16)]}
+                        memory, others = target["a"], {}
+                        self.assertEqual(saver.restore(model=target, values=others), 3)
+                        numpy.testing.assert_array_equal(memory, state["a"])
+                        self.assertEqual(others, values)
+
+    def test_the_newest_set_counts_or_the_one_that_is_named(self):
+        with stoker.Checkpointer(self.config(keep_last=2)) as saver:
+            for step in (1, 2, 3):
+                saver.save(step, model={"a": numpy.full(4, step)})
+        with stoker.Checkpointer(self.config()) as saver:
+            self.assertEqual(saver.load().state["model"]["a"].tolist(), [3] * 4)
+            older = pathlib.Path(saver.load().path).parent / "step-0000000002"
+            self.assertEqual(saver.load(older).state["model"]["a"].tolist(), [2] * 4)
+            self.assertFalse((older.parent / "step-0000000001").exists())
+            with self.assertRaises(stoker.Error):
+                saver.load(self.folder / "nothing")
+
+    def test_a_damaged_set_is_set_aside_and_named(self):
+        with stoker.Checkpointer(self.config()) as saver:
+            saver.save(1, model={"a": numpy.zeros(5000)})
+            saver.save(2, model={"a": numpy.ones(5000)})
+        (file,) = self.folder.glob("**/step-0000000002/*.safetensors")
+        data = bytearray(file.read_bytes())
+        data[-100] ^= 1
+        file.write_bytes(data)
+        with stoker.Checkpointer(self.config()) as saver, self.assertLogs("stoker", logging.WARNING) as logs:
+            self.assertEqual(saver.load().step, 1)
+        self.assertIn("step-0000000002", logs.output[0])
+
+    def test_the_loader_s_position_is_a_part(self):
+        with stoker.Loader(config()) as loader, stoker.Checkpointer(self.config()) as saver:
+            iteration = iter(loader)
+            for _ in range(4):
+                next(iteration)
+            saver.save(4, loader=loader)
+            expected = [batch.digest for batch in iteration]
+        with stoker.Loader(config()) as loader, stoker.Checkpointer(self.config()) as saver:
+            self.assertEqual(saver.restore(loader=loader), 4)
+            self.assertEqual([batch.digest for batch in loader], expected)
+
+    def test_safetensors_and_the_program_read_the_sets(self):
+        with stoker.Checkpointer(self.config()) as saver:
+            saver.save(1, model={"a": numpy.arange(3, dtype=numpy.int32)})
+        (file,) = self.folder.glob("**/step-0000000001/*.safetensors")
+        header_bytes = int.from_bytes(file.read_bytes()[:8], "little")
+        self.assertIn(b'"model.a"', file.read_bytes()[8:8 + header_bytes])
+        self.assertEqual(numpy.frombuffer(file.read_bytes()[8 + header_bytes:][:12], numpy.int32).tolist(), [0, 1, 2])
+
+    def test_another_list_of_tensors_is_refused(self):
+        with stoker.Checkpointer(self.config()) as saver:
+            saver.save(1, model={"a": numpy.zeros(2), "b": numpy.zeros(3)})
+            for model, text in (({"a": numpy.zeros(2)}, "'model.b' is missing"),
+                                ({"a": numpy.zeros(2), "b": numpy.zeros(3), "c": numpy.zeros(1)}, "'model.c' is new"),
+                                ({"b": numpy.zeros(3), "a": numpy.zeros(2)}, "their order is another"),
+                                ({"a": numpy.zeros(2), "b": numpy.zeros(4)}, "tensor 'model.b': its shape or type")):
+                with self.subTest(text), self.assertRaisesRegex(stoker.Error, text):
+                    saver.save(2, model=model)
+            self.assertTrue(saver.save(2, model={"a": numpy.ones(2), "b": numpy.ones(3)}))
+
+    def test_what_a_set_can_not_hold_is_refused(self):
+        cases = (({"values": {"f": print}}, "values.f: a checkpoint holds tensors and what JSON has"),
+                 ({"values": {"c": numpy.zeros(2, numpy.complex64)}}, "no such type of numbers"))
+        with stoker.Checkpointer(self.config()) as saver:
+            for parts, text in cases:
+                with self.subTest(text), self.assertRaisesRegex(stoker.Error, text):
+                    saver.save(1, **parts)
+
+    def test_targets_that_do_not_fit_are_refused_and_keep_their_values(self):
+        with stoker.Checkpointer(self.config()) as saver:
+            saver.save(1, model={"a": numpy.ones((2, 3))})
+        strided = numpy.zeros((2, 6))[:, ::2]
+        cases = (({"model": {"a": strided}}, "contiguous, in C order"),
+                 ({"model": {"a": numpy.zeros((3, 2))}}, "is \\(2, 3\\) in the set, and \\(3, 2\\)"),
+                 ({"model": {"a": numpy.zeros((2, 3), numpy.float32)}}, "48 bytes of F64"),
+                 ({"model": {}}, "there is no tensor for it in model"),
+                 ({"other": {}}, "the set has no 'other': it has model"))
+        with stoker.Checkpointer(self.config()) as saver:
+            for parts, text in cases:
+                with self.subTest(text), self.assertRaisesRegex(stoker.Error, text):
+                    saver.restore(**parts)
+        self.assertEqual(strided.sum(), 0)
+
+    def test_the_configuration_is_checked(self):
+        for checkpoint, text in (({"snapshot": "swap"}, "set checkpoint.snapshot=async"),
+                                 ({"type": "none"}, "must not be none here"),
+                                 ({"keep_lats": 1}, "did you mean 'keep_last'"),
+                                 ({"slow": "nowhere"}, "names no tier under storage")):
+            with self.subTest(text), self.assertRaisesRegex(stoker.Error, text):
+                stoker.Checkpointer(self.config(**checkpoint))
+
+    def test_a_tier_that_fails_is_said_by_flush(self):
+        sections = self.config(slow="slow")
+        sections["storage"] = {"slow": {"type": "posix", "root": self.folder / "slow"}}
+        (self.folder / "slow").write_text("no folder")
+        saver = stoker.Checkpointer(sections)
+        with self.assertLogs("stoker", logging.WARNING):
+            try:
+                saver.save(1, model={"a": numpy.zeros(2)})
+                with self.assertRaises(stoker.Error) as caught:
+                    saver.close()
+                self.assertEqual(caught.exception.code, 5)
+            except stoker.Error as error:  # refused before anything is written
+                self.assertIn(error.code, (3, 5))
+
+    def test_a_forked_child_raises_and_ends(self):
+        run_python("""
+import os, sys, tempfile, numpy, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+saver = stoker.Checkpointer({"run": {"dir": tempfile.mkdtemp()}, "checkpoint": {"type": "burst_buffer"}})
+saver.save(1, model={"a": numpy.zeros(2)})
+child = os.fork()
+if child == 0:
+    try:
+        saver.save(2, model={"a": numpy.zeros(2)})
+    except stoker.Error as error:
+        assert "before the fork" in str(error)
+        sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+saver.save(2, model={"a": numpy.zeros(2)})
+saver.close()
+""")
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+class TorchTest(unittest.TestCase):
+
+    def test_a_training_goes_on_as_if_it_had_not_ended(self):
+        run_python("""
+import tempfile, torch
+folder = tempfile.mkdtemp()
+
+def make():
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.Flatten(), torch.nn.Linear(288, 4))
+    model[0].to(memory_format=torch.channels_last)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    return model, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 2)
+
+def train(model, optimizer, schedule, first, last, saver=None):
+    losses = []
+    for step in range(first, last):
+        generator = torch.Generator().manual_seed(step)
+        loss = model(torch.randn(4, 3, 8, 8, generator=generator)).square().mean()
+        loss.backward()
+        if saver is not None:
+            saver.finish_copy()
+        optimizer.step(); schedule.step(); optimizer.zero_grad()
+        losses.append(loss.item())
+        if saver is not None:
+            saver.save(step + 1, model=model, optimizer=optimizer, schedule=schedule, rng={"torch": torch.get_rng_state()})
+    return losses
+
+sections = {"run": {"dir": folder}, "checkpoint": {"type": "burst_buffer", "snapshot": "async"}}
+expected = train(*make(), 0, 8)
+with stoker.Checkpointer(sections) as saver:
+    assert train(*make(), 0, 4, saver) == expected[:4]
+model, optimizer, schedule = make()
+with torch.no_grad():
+    for parameter in model.parameters():
+        parameter.zero_()
+with stoker.Checkpointer(sections) as saver:
+    names = [row[0] for row in saver._load(None).tensors]
+    assert "optimizer.0.weight.exp_avg" in names and "model.1.running_mean" in names, names
+    rng = {"torch": torch.get_rng_state()}
+    assert saver.restore(model=model, optimizer=optimizer, schedule=schedule, rng=rng) == 4
+    assert train(model, optimizer, schedule, 4, 8) == expected[4:]
+bare = torch.nn.Linear(2, 2)
+try:
+    stoker.Checkpointer(sections).restore(optimizer=torch.optim.AdamW(bare.parameters()).state_dict())
+    raise SystemExit("restored into a dict that nobody has")
+except stoker.Error as error:
+    assert "give the object itself" in str(error), error
+""")
+
+
+if __name__ == "__main__":
+    unittest.main()

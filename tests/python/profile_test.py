@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""stoker.profile: bytes and files of this process and of worker processes."""
+import importlib.util
+import multiprocessing
+import os
+import pathlib
+import tempfile
+import unittest
+
+import numpy
+
+import stoker
+from engine import run_python
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+def read_all(path):
+    return len(pathlib.Path(path).read_bytes())
+
+
+def profiled_worker(folder, files):
+    stoker.profile_worker(3, folder)
+    for path in files:
+        read_all(path)
+
+
+class ProfileTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir=os.getcwd() if os.getcwd().startswith("/var") else None)
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.files = []
+        for number in range(5):
+            self.files.append(self.folder / f"{number}.bin")
+            self.files[-1].write_bytes(bytes(1000 * (number + 1)))
+
+    def logs(self):
+        return sorted(path.name for path in self.folder.glob("*.darshan"))
+
+    def test_counts_what_is_read_and_written_in_the_block(self):
+        read_all(self.files[0])
+        with stoker.profile(self.folder / "out.darshan", include=[str(self.folder)]) as p:
+            for path in self.files:
+                read_all(path)
+            self.assertEqual(numpy.fromfile(self.files[4], dtype=numpy.uint8).size, 5000)
+            descriptor = os.open(self.files[1], os.O_RDONLY)
+            self.assertEqual(len(os.pread(descriptor, 700, 100)), 700)
+            os.close(descriptor)
+            (self.folder / "written").write_bytes(b"12345")
+            with self.assertRaisesRegex(RuntimeError, "when its block has ended"):
+                p.files  # noqa: B018
+        read_all(self.files[0])
+        self.assertEqual(p.bytes_read, 15000 + 5000 + 700)
+        self.assertEqual(p.bytes_written, 5)
+        rows = {pathlib.Path(row["path"]).name: row for row in p.files}
+        self.assertEqual(rows["2.bin"]["bytes_read"], 3000)
+        self.assertEqual(rows["written"]["bytes_written"], 5)
+        self.assertGreater(p.seconds, 0)
+        self.assertEqual(self.logs(), ["out.darshan"])
+        self.assertFalse([remark for remark in p.remarks if "forked" in remark])
+
+    def test_is_one_at_a_time_and_again(self):
+        with stoker.profile(include=[str(self.folder)]):
+            with self.assertRaises(stoker.Error), stoker.profile():
+                pass
+        with stoker.profile(include=[str(self.folder)]) as p:
+            read_all(self.files[0])
+        self.assertEqual(p.bytes_read, 1000)
+
+    def test_leaves_out_what_it_is_told_to(self):
+        with stoker.profile(exclude=[str(self.folder)]) as p:
+            read_all(self.files[0])
+        self.assertEqual(p.bytes_read, 0)
+
+    def test_says_that_children_do_not_count(self):
+        with stoker.profile(include=[str(self.folder)]) as p:
+            child = os.fork()
+            if child == 0:
+                read_all(self.files[0])
+                os._exit(0)
+            os.waitpid(child, 0)
+        self.assertEqual(p.bytes_read, 0)
+        self.assertIn("1 processes were forked: their I/O is not in here", p.remarks[0])
+
+    def test_worker_processes_leave_logs_of_their_own(self):
+        for method in ("fork", "spawn", "forkserver"):
+            with self.subTest(method):
+                for log in self.folder.glob("*.darshan"):
+                    log.unlink()
+                worker = multiprocessing.get_context(method).Process(target=profiled_worker, args=(self.folder, self.files))
+                worker.start()
+                worker.join()
+                self.assertEqual(worker.exitcode, 0)
+                self.assertEqual(self.logs(), [f"worker-3-{worker.pid}.darshan"])
+
+    @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
+    def test_pytorchs_workers_count(self):
+        run_python("""
+import pathlib, sys, torch
+class Files(torch.utils.data.Dataset):
+    def __len__(self): return 40
+    def __getitem__(self, index): return len(pathlib.Path(sys.argv[1], f"{index % 5}.bin").read_bytes())
+with stoker.profile(pathlib.Path(sys.argv[1], "out.darshan")) as p:
+    loader = torch.utils.data.DataLoader(Files(), batch_size=4, num_workers=2, worker_init_fn=stoker.profile_worker)
+    assert sum(int(part.sum()) for part in loader) == 8 * 15000
+assert len(list(pathlib.Path(sys.argv[1]).glob("worker-*.darshan"))) == 2
+""", self.folder)
+
+
+if __name__ == "__main__":
+    unittest.main()

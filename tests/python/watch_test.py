@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""stoker.watch: where the time of a loop goes; stoker.runs: finished runs."""
+import contextlib
+import importlib.util
+import io
+import json
+import logging
+import pathlib
+import re
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import stoker
+from engine import config, slow
+
+HAS_PANDAS = importlib.util.find_spec("pandas") is not None
+
+
+class Optimizer:
+    """What watch() needs of PyTorch's."""
+
+    def __init__(self):
+        self.hooks = []
+
+    def register_step_post_hook(self, hook):
+        self.hooks.append(hook)
+        return self
+
+    def remove(self):
+        self.hooks.clear()
+
+    def step(self):
+        for hook in self.hooks:
+            hook(self, (), {})
+
+
+class WatchTest(unittest.TestCase):
+
+    def test_a_loop_that_waits_for_its_data(self):
+        with stoker.Loader(config(storage=slow(2)), ["loader.type=sync"]) as loader:
+            with stoker.watch(loader, quiet=True) as run:
+                for _ in loader:
+                    pass
+        self.assertEqual(run.level, "input_bound")
+        self.assertIn("late data", run.verdict)
+        self.assertIn("choose loader.type=prefetched", run.verdict)
+        self.assertGreater(run.data_wait_share, 0.5)
+        self.assertGreater(run.device_idle_share, 0.5)
+        self.assertTrue(any("waiting for data" in line for line in run.evidence))
+        self.assertEqual(run.summary["steps"], 18)
+        self.assertEqual(run.summary["status"], "completed")
+
+    def test_a_loop_that_computes(self):
+        optimizer = Optimizer()
+        with stoker.Loader(config()) as loader, stoker.watch(loader, optimizer, quiet=True) as run:
+            for number, _ in enumerate(loader):
+                time.sleep(0.05)
+                optimizer.step()
+                if number == 4:
+                    break
+            self.assertEqual(run.summary["steps"], 5)
+        self.assertGreater(run.images_per_s, 0)
+        self.assertEqual(optimizer.hooks, [])
+
+    def test_prints_its_verdict_and_says_what_failed(self):
+        text = io.StringIO()
+        with stoker.Loader(config()) as loader, contextlib.redirect_stdout(text):
+            with self.assertRaises(ZeroDivisionError), stoker.watch(loader) as run:
+                for _ in loader:
+                    1 / 0  # noqa: B018
+        self.assertIn("The run failed: ZeroDivisionError: division by zero", text.getvalue())
+        self.assertEqual(run.level, "failed")
+
+    def test_one_at_a_time_and_closing_the_loader_ends_it(self):
+        loader = stoker.Loader(config())
+        with stoker.watch(loader, quiet=True) as run:
+            with self.assertRaisesRegex(RuntimeError, "watched already"), stoker.watch(loader):
+                pass
+            next(iter(loader))
+            loader.close()
+        self.assertEqual(run.summary["steps"], 1)
+
+    def test_answers_while_the_loop_runs(self):
+        with stoker.Loader(config()) as loader, self.assertLogs("stoker", logging.INFO) as logs:
+            with stoker.watch(loader, port=0, quiet=True, name="mine"):
+                address = re.search(r"http://[\d.]+:\d+", "\n".join(logs.output)).group()
+                next(iter(loader))
+                loader.set_epoch(0)
+                for number, _ in enumerate(loader):
+                    if number == 3:
+                        status = json.load(urllib.request.urlopen(address + "/api/status"))
+                        metrics = urllib.request.urlopen(address + "/metrics").read().decode()
+                        page = urllib.request.urlopen(address).read().decode()
+        self.assertEqual(status["name"], "mine")
+        self.assertIn("stoker_steps_total 4", metrics)
+        self.assertIn("<html", page)
+
+
+class RunsTest(unittest.TestCase):
+
+    def test_are_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for number, name in enumerate(("b", "a")):
+                run = pathlib.Path(folder) / name
+                run.mkdir()
+                (run / "summary.json").write_text(json.dumps({"started_unix_s": number, "device": {"idle_share": number / 4}}))
+            (pathlib.Path(folder) / "unfinished").mkdir()
+            rows = stoker.runs(folder, frame=False)
+            self.assertEqual([(pathlib.Path(row["run"]).name, row["device.idle_share"]) for row in rows],
+                             [("b", 0), ("a", 0.25)])
+            if HAS_PANDAS:
+                self.assertEqual(list(stoker.runs(folder)["device.idle_share"]), [0, 0.25])
+
+
+if __name__ == "__main__":
+    unittest.main()
