@@ -139,7 +139,8 @@ if(missing)
   list(JOIN missing ", " missing)
   execute_process(COMMAND bash -c "source cmake/setup.sh && missing_packages \"\${library_packages[@]}\""
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE packages ERROR_QUIET)
-  string(REPLACE "\n" " " packages "${packages}")
-  message(FATAL_ERROR "These libraries are not here: ${missing}. "
-    "On Debian, as root: apt-get install --no-install-recommends ${packages}")
+  if(packages)
+    string(REPLACE "\n" " " packages ". On Debian, as root: apt-get install --no-install-recommends ${packages}")
+  endif()
+  message(FATAL_ERROR "These libraries are not here: ${missing}${packages}")
 endif()

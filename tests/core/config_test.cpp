@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "io/core/config/plugin.h"
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "tests/support/errors.h"
@@ -291,6 +292,8 @@ TEST(Config, paths_take_environment_variables) {
   EXPECT_TRUE(Scalar<Path>::parse("${STOKER_TEST_UNSET:-data}/a", path));
   EXPECT_EQ(path.value, "data/a");
   EXPECT_FALSE(Scalar<Path>::parse("${STOKER_TEST_UNSET}/a", path));
+  EXPECT_TRUE(Scalar<Path>::parse("${STOKER_SHARE}/a", path));
+  EXPECT_EQ(path.value, share_of_library() + "/a");
   EXPECT_FALSE(Scalar<Path>::parse("${STOKER", path));
 }
 

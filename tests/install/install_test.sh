@@ -36,6 +36,9 @@ PLUGINS=$plugins IMAGES=$here/../../datasets/caltech101-mini SETS=$work/sets RUN
   >"$work/log" 2>&1 || fail "convert" "$(cat "$work/log")"
 grep -q '^0 .*/.*jpg$' "$work"/keys/*.keys || fail "no keys in $(ls "$work/keys")"
 
+# The quick start is found by its name, with the images that were installed, in whichever folder it is called.
+(cd "$work/runs" && "$stoker" check quickstart) >"$work/log" 2>&1 || fail "quickstart" "$(cat "$work/log")"
+
 # What comes in plug-ins is found by its name alone; where one is gone, a line says so.
 for swap in decoder.type=opencv "storage.more={type: s3, bucket: b, endpoint: 'http://127.0.0.1:1'}" \
   "dataset={type: lmdb, storage: data}"; do
