@@ -3,7 +3,7 @@
 
 python3 tests/bench/memory_growth.py [--minutes 10] [--at-once 2] [SETTING...]
 
-Prints for each the resident megabytes at the begin of its second fifth and at its end, and the slope between them by least
+Prints for each the resident megabytes, without those of files, at the begin of its second fifth and at its end, and the slope between them by least
 squares: megabytes an hour of a run of five steps a second. STOKER names the program, else it is that of build/.
 """
 import argparse
@@ -43,9 +43,9 @@ def slope(points):
 
 def resident_mb(pid):
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith("RssAnon:"):
             return int(line.split()[1]) / 1024
-    raise ValueError(f"process {pid} has no VmRSS")
+    raise ValueError(f"process {pid} has no RssAnon")
 
 
 def measure(name, seconds):
