@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a refresh of the dashboards costs a Prometheus that has days of a run: the seconds of all panels' queries, one after the other.
 
-python3 tests/bench/dashboard_queries.py [--days 7] [--step 15] [--rules docker/prometheus/rules.yml]
+python3 tests/bench/dashboard_queries.py [--days 7] [--step 60]
 
 A short run gives the series; each gets a sample every --step seconds, and so do those that the recording rules make of it (the rules
 themselves record every second). STOKER names the program, else it is that of build/.
@@ -18,8 +18,8 @@ import time
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "support"), str(TESTS / "docker")]
 from dashboards_test import dashboards, queries  # noqa: E402
-from live_prometheus import PROMTOOL, Prometheus  # noqa: E402
-from stoker import SOURCE, configuration, emulated, posix, stoker  # noqa: E402
+from live_prometheus import PROMTOOL, RULES, Prometheus  # noqa: E402
+from stoker import configuration, emulated, posix, stoker  # noqa: E402
 
 TARGET = 'job="stoker",instance="127.0.0.1:9464"'
 RUN = configuration(
@@ -71,18 +71,19 @@ def ask(prometheus, target, begin, end):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--days", type=float, default=7)
-    parser.add_argument("--step", type=int, default=15)
-    parser.add_argument("--rules", default=SOURCE / "docker/prometheus/rules.yml", type=pathlib.Path)
+    parser.add_argument("--step", type=int, default=60)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="stoker-bench-") as place:
         folder = pathlib.Path(place)
         series = series_of(folder)
-        used = set(re.findall(r"[\w:]+", json.dumps([target["expr"] for board in dashboards().values() for _, target in queries(board)])))
-        series = [each for each in series + recorded(series, arguments.rules.read_text()) if each[0] in used]
+        expressions = [target["expr"] for dashboard in dashboards().values() for _, target in queries(dashboard)]
+        used = set(re.findall(r"[\w:]+", json.dumps(expressions)))
+        series = [each for each in series + recorded(series, (RULES / "rules.yml").read_text()) if each[0] in used]
         end = int(time.time()) // 7200 * 7200
         begin = end - int(arguments.days * 86400)
         write(folder / "samples", series, range(begin, end, arguments.step))
-        subprocess.run([PROMTOOL, "tsdb", "create-blocks-from", "--max-block-duration=36h", "openmetrics", "-q", folder / "samples", folder / "prometheus"], check=True)
+        subprocess.run([PROMTOOL, "tsdb", "create-blocks-from", "--max-block-duration=240h", "openmetrics", "-q", folder / "samples",
+                        folder / "prometheus"], check=True)
         (folder / "samples").unlink()
         prometheus = Prometheus(folder, "127.0.0.1:1")
         try:

@@ -3,8 +3,8 @@
 
 python3 tests/bench/memory_growth.py [--minutes 10] [--at-once 2] [SETTING...]
 
-Prints for each the resident megabytes at the begin of its second fifth and at its end, and the slope between them by least
-squares: megabytes an hour of a run of five steps a second. STOKER names the program, else it is that of build/.
+Prints for each the resident megabytes, without those of files, at the begin of its second fifth and at its end, and the slope between
+them by least squares: megabytes an hour of a run of five steps a second. STOKER names the program, else it is that of build/.
 """
 import argparse
 import concurrent.futures
@@ -43,9 +43,9 @@ def slope(points):
 
 def resident_mb(pid):
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith("RssAnon:"):
             return int(line.split()[1]) / 1024
-    raise ValueError(f"process {pid} has no VmRSS")
+    raise ValueError(f"process {pid} has no RssAnon")
 
 
 def measure(name, seconds):
@@ -65,8 +65,8 @@ def measure(name, seconds):
         process.send(signal.SIGTERM)
         assert process.wait() == 75, process.log
         summary = read_summary(folder / "runs/latest")
-    steps = summary["steps"]
-    evaluations = summary["evaluation"]["images"] // summary["evaluation"]["samples"] if "evaluation" in summary else 0
+    steps, evaluation = summary["steps"], summary.get("evaluation", {})
+    evaluations = evaluation.get("images", 0) // evaluation.get("samples", 1)
     per_hour = slope(points) / (steps / seconds) * 5 * 3600
     return (f"{name:28} {steps:8} steps {evaluations:7} evaluations {points[0][1]:8.1f} {points[-1][1]:8.1f} MB "
             f"{per_hour:+8.2f} MB an hour at 5 steps/s")

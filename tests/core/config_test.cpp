@@ -311,7 +311,7 @@ TEST(Config, a_home_that_yaml_takes_for_nothing_is_told_how_to_be_written) {
     const Node node = parse_yaml("root: ~", "t.yaml");
     read_struct(Section(node, "", "storage", nullptr), place);
   });
-  EXPECT_NE(said.find("got ~, which is nothing in YAML: the home directory is ~/"), said.npos)
+  EXPECT_NE(said.find("got nothing, as ~ alone is in YAML: the home directory is ~/"), said.npos)
       << said;
 }
 

@@ -237,11 +237,11 @@ namespace config_detail {
 const std::string& scalar_text(const Section& at, std::string_view expected) {
   const Node& node = at.node();
   if (node.kind == Node::Kind::scalar) return node.scalar;
-  const bool home = node.scalar == "~" && expected.starts_with("a path");
-  const char* got = home ? "~, which is nothing in YAML: the home directory is ~/"
-                    : node.kind == Node::Kind::null     ? "nothing"
-                    : node.kind == Node::Kind::sequence ? "a list"
-                                                        : "a mapping";
+  const char* got = node.kind == Node::Kind::sequence  ? "a list"
+                    : node.kind == Node::Kind::mapping ? "a mapping"
+                    : expected.starts_with("a path")
+                        ? "nothing, as ~ alone is in YAML: the home directory is ~/"
+                        : "nothing";
   at.fail(fmt::format("must be {}, got {}", expected, got));
 }
 
