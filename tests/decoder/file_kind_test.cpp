@@ -38,7 +38,7 @@ TEST(FileKind, names_the_images_that_a_decoder_here_reads) {
   }
 }
 
-TEST(FileKind, says_what_a_file_is_and_what_to_do_about_it) {
+TEST(FileKind, names_an_image_that_nobody_reads) {
   constexpr const char* kConvert = ", which no decoder here reads: convert it to JPEG or PNG";
   const std::pair<std::string_view, std::string> images[] = {
       {"GIF89a\1\0"sv, "a GIF image"},
@@ -62,6 +62,11 @@ TEST(FileKind, says_what_a_file_is_and_what_to_do_about_it) {
   for (const auto& [begin, name] : images) {
     EXPECT_EQ(refusal(bytes_of(begin)), "unsupported: it is " + name + kConvert);
   }
+  EXPECT_EQ(refusal(bytes_of("BM\0\0"sv)),
+            "unsupported: it is a BMP image: set decoder.type=auto, which reads it");
+}
+
+TEST(FileKind, says_what_a_file_is_and_what_to_do_about_it) {
   const std::pair<File, std::string> others[] = {
       {bytes_of("version https://git-lfs.github.com/spec/v1\noid sha256:12"),
        "a Git LFS pointer: get the file that it stands for by `git lfs pull`"},
@@ -97,8 +102,6 @@ TEST(FileKind, says_what_a_file_is_and_what_to_do_about_it) {
   };
   for (const auto& [file, text] : others) EXPECT_EQ(refusal(file), "not_an_image: it is " + text);
   EXPECT_EQ(refusal({}), "empty: the file is empty");
-  EXPECT_EQ(refusal(bytes_of("BM\0\0"sv)),
-            "unsupported: it is a BMP image: set decoder.type=auto, which reads it");
 }
 
 TEST(FileKind, every_real_file_is_a_jpeg) {
