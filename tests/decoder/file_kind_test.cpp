@@ -72,12 +72,6 @@ TEST(FileKind, says_what_a_file_is_and_what_to_do_about_it) {
        "a Git LFS pointer: get the file that it stands for by `git lfs pull`"},
       {bytes_of("/annex/objects/SHA256E-s12--ab.jpg\n"),
        "a git-annex pointer: get the file that it stands for by `git annex get`"},
-      {bytes_of("\x89PNG\n\x1a\n\0\0"sv),
-       "a PNG image that was damaged, as by a transfer in text mode: get the file again, as "
-       "binary"},
-      {bytes_of("\x89PNG\r\r\n\x1a\r\n"sv),
-       "a PNG image that was damaged, as by a transfer in text mode: get the file again, as "
-       "binary"},
       {bytes_of("\x80\2]q\0."sv), "a Python pickle: write its images as files"},
       {bytes_of("\x80\5\x95\x10\0\0"sv), "a Python pickle: write its images as files"},
       {bytes_of("\n<!DOCTYPE HTML>\n<p>404</p>"),
@@ -102,6 +96,15 @@ TEST(FileKind, says_what_a_file_is_and_what_to_do_about_it) {
   };
   for (const auto& [file, text] : others) EXPECT_EQ(refusal(file), "not_an_image: it is " + text);
   EXPECT_EQ(refusal({}), "empty: the file is empty");
+}
+
+TEST(FileKind, says_that_a_png_went_through_a_transfer_in_text_mode) {
+  for (const std::string_view begin : {"\x89PNG\n\x1a\n\0\0"sv, "\x89PNG\r\r\n\x1a\r\n"sv}) {
+    EXPECT_EQ(
+        refusal(bytes_of(begin)),
+        "not_an_image: it is a PNG image that was damaged, as by a transfer in text mode: get "
+        "the file again, as binary");
+  }
 }
 
 TEST(FileKind, every_real_file_is_a_jpeg) {
