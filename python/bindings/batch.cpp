@@ -93,6 +93,10 @@ void bind_batch(nb::module_& module) {
                    })
       .def_prop_ro("bytes_read",
                    [](const BatchHandle& self) { return self.batch.cost.bytes_read; });
+  // Batch.digest of Batch.digests.
+  module.def("digest", [](const nb::bytes& digests) {
+    return xxh3_128({static_cast<const char*>(digests.data()), digests.size()});
+  });
 }
 
 }  // namespace stoker::python

@@ -24,6 +24,14 @@ namespace nb = nanobind;
 namespace stoker::python {
 namespace {
 
+// All of it, as JSON.
+std::string text_of(const IoProfile& profile) {
+  constexpr size_t kAll = std::numeric_limits<size_t>::max();
+  nlohmann::json json = profile_json(profile, {.files = kAll, .directories = kAll});
+  json["remarks"] = profile_remarks(profile);
+  return json_text(json);
+}
+
 // stoker._core.Profile: one session of the I/O profiler, which is attached while it is open. In a
 // forked child the parent's is left where it is.
 class ProfileHandle {
@@ -46,10 +54,7 @@ class ProfileHandle {
     const IoProfile profile = profiler_->end();
     profiler_.reset();
     if (path) write_darshan_log(profile, *path);
-    constexpr size_t kAll = std::numeric_limits<size_t>::max();
-    nlohmann::json json = profile_json(profile, {.files = kAll, .directories = kAll});
-    json["remarks"] = profile_remarks(profile);
-    return json_text(json);
+    return text_of(profile);
   }
 
  private:
@@ -65,6 +70,13 @@ void bind_profile(nb::module_& module) {
                     const std::vector<std::string>&>(),
            nb::arg("exclude").none(), nb::arg("own"), nb::arg("include"))
       .def("end", &ProfileHandle::end, nb::arg("path").none());
+  module.def(
+      "read_profile",
+      [](const std::string& path) {
+        const nb::gil_scoped_release without;
+        return text_of(read_darshan_log(path).profile);
+      },
+      nb::arg("path"));
 }
 
 }  // namespace stoker::python

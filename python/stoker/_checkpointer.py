@@ -85,8 +85,8 @@ class Checkpointer:
         }
         arrays = [on_host(tensor) for tensor in tensors.values()]
         if self._names is None:
-            self._core.close()
-            self._core = self._open(list(tensors), arrays, "none")
+            core, self._core = self._core, self._open(list(tensors), arrays, "none")
+            core.close()
             if not self._restored:
                 self._core.load()  # sets of another run must not be in the way
             self._names = list(tensors)
@@ -109,7 +109,8 @@ class Checkpointer:
 
         An object gets its state by ``load_state_dict``. A dict is filled in place: its tensors must be there, with the
         same shape and type, in C order in the host's memory. Parts of the set that are not asked for stay where they are.
-        Before the first save. Damaged sets are set aside and named.
+        Before the first save. Damaged sets are set aside and named; where `path` names a set, so are newer ones, as
+        ``checkpoint.resume`` does.
 
         Raises stoker.Error where the set lacks a part or a tensor, a target does not fit, or nothing intact is left.
         """

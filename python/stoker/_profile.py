@@ -50,7 +50,8 @@ class profile:  # noqa: N801
         Of the files that count, in bytes.
     files
         A dict for each, the one with the most time first: path, opens, reads, writes, bytes_read, bytes_written, read_s,
-        write_s, meta_s, seconds.
+        write_s, meta_s, seconds. Its bytes are those of read() and write(), or of fread() and fwrite() where there are no
+        others.
     seconds
         How long the block ran.
     remarks
@@ -59,7 +60,7 @@ class profile:  # noqa: N801
         All figures, as `stoker darshan --json` prints them.
 
     Child processes do not count, and ``remarks`` says how many were forked. Give PyTorch's DataLoader
-    ``worker_init_fn=stoker.profile_worker``, and each worker leaves a log of its own.
+    ``worker_init_fn=stoker.profile_worker``, and each worker leaves a log of its own, which ``profile.read(path)`` reads.
     """
 
     def __init__(
@@ -74,6 +75,13 @@ class profile:  # noqa: N801
         self._include = include
         self._core: Any = None
         self.summary: dict[str, Any] = {}
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> profile:
+        """The figures of a log: of another profile, a worker's, or any log of Darshan's."""
+        read = cls(path)
+        read.summary = json.loads(_core.read_profile(os.fspath(path)))
+        return read
 
     def __enter__(self) -> profile:
         if self._path is not None:
@@ -111,11 +119,16 @@ class profile:  # noqa: N801
 
     @property
     def bytes_read(self) -> int:
-        return sum(row["bytes_read"] for row in self.files)
+        return self._bytes("read")
 
     @property
     def bytes_written(self) -> int:
-        return sum(row["bytes_written"] for row in self.files)
+        return self._bytes("written")
+
+    def _bytes(self, what: str) -> int:
+        """Of both modules: what the C library asks of the kernel for its streams is in none but STDIO."""
+        figures = self._ended()
+        return figures["posix"][f"bytes_{what}"] + figures["stdio"][f"bytes_{what}"]
 
     @property
     def seconds(self) -> float:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 import json
+import os
 import tempfile
 from typing import Any
 
@@ -81,12 +82,14 @@ class watch:  # noqa: N801
         device = self._device or _device_of(self._optimizer)
         self._clock = _clock_of(device)
         self._folder = tempfile.TemporaryDirectory(prefix="stoker-watch-")
+        folder = os.path.join(self._folder.name, self._name)
+        os.mkdir(folder)
         sinks = []
         if self._port is not None:
             address = {"listen": f"127.0.0.1:{self._port}"} if self._port else {"port": "auto"}
             sinks.append({"type": "prometheus", "linger": 0, **address})
         self._core = _core.Watch(
-            self._loader._core, self._name, str(device or "cpu"), self._clock is not None, self._folder.name, sinks, note
+            self._loader._core, self._name, str(device or "cpu"), self._clock is not None, folder, sinks, note
         )
         register = getattr(self._optimizer, "register_step_post_hook", None)
         if register is not None:

@@ -36,6 +36,11 @@ class ProfileTest(unittest.TestCase):
             self.files.append(self.folder / f"{number}.bin")
             self.files[-1].write_bytes(bytes(1000 * (number + 1)))
 
+    def read(self, log):
+        """The bytes of the files that the log of a process has."""
+        rows = {pathlib.Path(row["path"]): row["bytes_read"] for row in stoker.profile.read(self.folder / log).files}
+        return sum(rows.get(path, 0) for path in self.files)
+
     def logs(self):
         return sorted(path.name for path in self.folder.glob("*.darshan"))
 
@@ -59,6 +64,7 @@ class ProfileTest(unittest.TestCase):
         self.assertEqual(rows["written"]["bytes_written"], 5)
         self.assertGreater(p.seconds, 0)
         self.assertEqual(self.logs(), ["out.darshan"])
+        self.assertEqual(stoker.profile.read(self.folder / "out.darshan").bytes_read, p.bytes_read)
         self.assertFalse([remark for remark in p.remarks if "forked" in remark])
 
     def test_is_one_at_a_time_and_again(self):
@@ -94,6 +100,7 @@ class ProfileTest(unittest.TestCase):
                 worker.join()
                 self.assertEqual(worker.exitcode, 0)
                 self.assertEqual(self.logs(), [f"worker-3-{worker.pid}.darshan"])
+                self.assertEqual(self.read(self.logs()[0]), 15000)
 
     @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
     def test_pytorchs_workers_count(self):
@@ -105,7 +112,10 @@ class Files(torch.utils.data.Dataset):
 with stoker.profile(pathlib.Path(sys.argv[1], "out.darshan")) as p:
     loader = torch.utils.data.DataLoader(Files(), batch_size=4, num_workers=2, worker_init_fn=stoker.profile_worker)
     assert sum(int(part.sum()) for part in loader) == 8 * 15000
-assert len(list(pathlib.Path(sys.argv[1]).glob("worker-*.darshan"))) == 2
+logs = [stoker.profile.read(path) for path in pathlib.Path(sys.argv[1]).glob("worker-*.darshan")]
+assert len(logs) == 2
+read = sum(row["bytes_read"] for log in logs for row in log.files if row["path"].endswith(".bin"))
+assert read == 8 * 15000, read
 """, self.folder)
 
 

@@ -94,8 +94,8 @@ class WatchTest(unittest.TestCase):
                         metrics = urllib.request.urlopen(address + "/metrics").read().decode()
                         page = urllib.request.urlopen(address).read().decode()
         self.assertEqual(status["name"], "mine")
-        self.assertIn("stoker_steps_total 4", metrics)
-        self.assertIn("<html", page)
+        self.assertTrue("\nstoker_steps 4\n" in metrics and 'run="mine"' in metrics)
+        self.assertTrue("<html" in page)
 
 
 class RunsTest(unittest.TestCase):

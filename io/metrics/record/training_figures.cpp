@@ -21,9 +21,9 @@ double data_wait_s(R record) {
 
 Value seconds_left(R record) {
   const double done = static_cast<double>(of(record).steps - record.run.info.first_step);
-  if (done <= 0) return std::nullopt;
-  return of(record).wall_s / done *
-         static_cast<double>(record.run.info.steps_planned - of(record).steps);
+  const int64_t left = record.run.info.steps_planned - of(record).steps;
+  if (done <= 0 || left < 0) return std::nullopt;  // nobody said how many there are
+  return of(record).wall_s / done * static_cast<double>(left);
 }
 
 const Evaluation* newest(R record) {

@@ -24,8 +24,6 @@ constinit std::atomic<pid_t> counting_process{0};
 
 namespace {
 
-std::atomic<bool> is_forked_child{false};
-
 // What another thread opens meanwhile is told by its own call.
 void name_open_descriptors() {
   const OwnIo own;
@@ -48,13 +46,8 @@ void name_open_descriptors() {
 
 void count_calls(bool on) {
   static std::once_flag once;
-  std::call_once(once, [] {
-    pthread_atfork(nullptr, nullptr, [] {
-      counting = false;
-      is_forked_child = true;
-    });
-  });
-  if (is_forked_child || on == counting) return;
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { counting = false; }); });
+  if (on == counting) return;
   if (!on) {
     counting = false;
     return;
