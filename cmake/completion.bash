@@ -2,9 +2,9 @@
 # From here: tests/run app/commands/completion_test --update
 _stoker_commands() {
   case "$*" in
-    "") echo "train launch check list describe checkpoint environment healthcheck bench headspace dataset darshan report compare timelogger trace doctor sweep simulate advise mount" ;;
+    "") echo "train launch check checkpoint environment bench headspace dataset darshan report compare timelogger trace doctor sweep simulate advise mount describe healthcheck list" ;;
     "checkpoint") echo "list verify" ;;
-    "bench") echo "read loader decode checkpoint storage train lmdb" ;;
+    "bench") echo "read loader decode storage lmdb checkpoint train" ;;
     "dataset") echo "fetch inspect synth convert stage" ;;
   esac
 }
@@ -14,21 +14,18 @@ _stoker_options() {
     "train") echo "--help --json --quiet" ;;
     "launch") echo "--help --json --ranks --quiet" ;;
     "check") echo "--help --json" ;;
-    "list") echo "--help --figures --plugin --json" ;;
-    "describe") echo "--help --plugin --json" ;;
     "checkpoint") echo "--help" ;;
     "checkpoint list") echo "--help --json" ;;
     "checkpoint verify") echo "--help --json --all" ;;
     "environment") echo "--help --json" ;;
-    "healthcheck") echo "--help --json" ;;
     "bench") echo "--help" ;;
     "bench read") echo "--help --json --stages --threads --pipeline --loader --batch --batches --repetitions --page-cache" ;;
     "bench loader") echo "--help --json --epochs --ceiling-samples --scaling --dump --quick" ;;
     "bench decode") echo "--help --json --versus --samples --rounds" ;;
-    "bench checkpoint") echo "--help --json --rounds --loop --step-ms --every --loader --loop" ;;
     "bench storage") echo "--help --block-size --transfer-size --threads --pattern --op --fsync --file-per-thread --shared --file- --objects --cold --seconds --directory --rounds --fit --json" ;;
-    "bench train") echo "--help --json --threads --workers --steps --warm-up --rounds --bare --at-most" ;;
     "bench lmdb") echo "--help --json --ranks --readers --rounds --steps --page-cache --drop-caches" ;;
+    "bench checkpoint") echo "--help --json --rounds --loop --step-ms --every --loader --loop" ;;
+    "bench train") echo "--help --json --threads --workers --steps --warm-up --rounds --bare --at-most" ;;
     "headspace") echo "--help --json --epochs --steps" ;;
     "dataset") echo "--help" ;;
     "dataset fetch") echo "--help --to --archive --url --json" ;;
@@ -46,6 +43,9 @@ _stoker_options() {
     "simulate") echo "--help --run --machine --what-if --inputs --json" ;;
     "advise") echo "--help --capacity --max-file --fast --slow-fit --fast-fit --profile --output --auto --json" ;;
     "mount") echo "--help --mode --read-ahead --allow-other --threads --json" ;;
+    "describe") echo "--help --plugin --json" ;;
+    "healthcheck") echo "--help --json" ;;
+    "list") echo "--help --figures --plugin --json" ;;
   esac
 }
 # To here.

@@ -36,7 +36,7 @@ class WithoutTorchTest(StokerTest):
         loaded = self.run_it("bench", "loader", self.config, "--epochs", 1, "--quick", "--json").stdout
         self.assertIn('"rates"', loaded)
         self.assertNotIn('"device"', loaded)
-        self.assertIn("MB/s", self.run_it("bench", "storage", self.config, "data", "--op", "read", "--block-size", "64KiB", "--rounds", 1,
+        self.assertIn("MB/s", self.run_it("bench", "storage", self.config, "data", "--op", "read", "--block-size", "1MiB", "--rounds", 1,
                                           "storage.data={type: memory}").stdout)
 
     def test_components_and_keys_of_the_data_half_are_described(self):
