@@ -23,7 +23,7 @@ trap 'rm -rf "$work"' EXIT
 # Ours; of what is linked statically; of headers.
 cp -r "$slim/licences" "$work/licences"
 cp "$root/LICENSE" "$work/licences/stoker"
-for name in libcli11-dev nlohmann-json3-dev libjs-dygraphs; do
+for name in libcli11-dev libspdlog-dev nlohmann-json3-dev libjs-dygraphs; do
   cp "/usr/share/doc/$name/copyright" "$work/licences/$name"
 done
 
