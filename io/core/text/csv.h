@@ -26,8 +26,8 @@ class CsvError final : public std::runtime_error {
   int64_t line_;
 };
 
-// Reads a text row by row. Lines may end in LF alone, the last one in neither; empty lines, and marks
-// of the byte order in front of a row, are passed over. One thread.
+// Reads a text row by row. Lines may end in LF alone, the last one in neither; empty lines, and
+// marks of the byte order in front of a row, are passed over. One thread.
 class CsvReader {
  public:
   // The text must outlive it.
