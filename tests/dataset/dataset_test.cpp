@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/registered.h"
 
 namespace stoker {
 namespace {
@@ -53,7 +54,7 @@ TEST(OnError, names_the_policies) {
 }
 
 TEST(Dataset, the_registered_formats_are_known) {
-  EXPECT_EQ(Registry<Dataset>::global().names(),
+  EXPECT_EQ(registered_types<Dataset>(),
             (std::vector<std::string>{"decoded", "file_list", "hdf5", "image_folder", "lmdb",
                                       "packed", "synthetic", "tar_shards", "tfrecord"}));
 }

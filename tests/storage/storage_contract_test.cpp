@@ -10,6 +10,7 @@
 #include "io/core/error.h"
 #include "io/storage/metered.h"
 #include "tests/support/errors.h"
+#include "tests/support/registered.h"
 #include "tests/support/storages.h"
 #include "tests/support/temporary_directory.h"
 
@@ -71,7 +72,7 @@ class Published final : public Storage {
 };
 
 std::vector<std::string> tiers() {
-  std::vector<std::string> names = Registry<Storage>::global().names();
+  std::vector<std::string> names = registered_types<Storage>();
   std::erase(names, "full");  // cached_test's
   std::erase_if(names, [](const std::string& name) {
     return kRemote.contains(name) && remote_tier(kRemote.at(name)).empty();

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "app/experiment/experiment_options.h"
+#include "tests/support/registered.h"
 
 // What components say before anything is opened; loaders, devices and tiers are asked in their
 // contracts.
@@ -31,7 +32,7 @@ TEST(ComponentInfo, a_data_set_says_whether_it_reads_whole_files) {
 }
 
 TEST(ComponentInfo, each_decoder_says_whether_it_augments_and_what_it_hands_out) {
-  for (const std::string& type : Registry<Decoder>::global().names()) {
+  for (const std::string& type : registered_types<Decoder>()) {
     const DecoderInfo plain = info<Decoder>("{type: " + type + "}");
     EXPECT_FALSE(plain.augments || plain.frames) << type;
     const bool planes = type == "planes";  // it makes no images, as discard

@@ -9,6 +9,7 @@
 #include "app/experiment/experiment_options.h"
 #include "io/core/config/plugin.h"
 #include "io/core/error.h"
+#include "tests/support/registered.h"
 #include "tests/support/temporary_directory.h"
 
 // "Each one word of a YAML file": every type of every kind, by one override, on each configuration
@@ -54,7 +55,7 @@ const std::map<std::string, std::string> kWords{
 
 template <class T>
 void add_kind(const std::string& path, std::vector<std::string>& swaps) {
-  for (const std::string& type : Registry<T>::global().names()) {
+  for (const std::string& type : registered_types<T>()) {
     swaps.push_back(path + ".type=" + type);
   }
 }

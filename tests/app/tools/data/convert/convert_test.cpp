@@ -17,6 +17,7 @@
 #include "tests/app/tools/data/convert/conversions.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"
+#include "tests/support/registered.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
@@ -33,7 +34,7 @@ constexpr uint64_t kShard = 100'000;  // some of about 15 KB
 // All that can be written and read again.
 std::vector<std::string> formats() {
   std::vector<std::string> names;
-  for (const std::string& name : Registry<ShardFormatWriter>::global().names()) {
+  for (const std::string& name : registered_types<ShardFormatWriter>()) {
     if (Registry<Dataset>::global().find(name) != nullptr) names.push_back(name);
   }
   return names;
