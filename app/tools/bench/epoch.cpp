@@ -29,14 +29,11 @@ FailureBudget training_budget(const Dataset& dataset) {
   return FailureBudget(dataset.on_error().budget.of(dataset.size(Split::train)));
 }
 
-std::unique_ptr<Loader> loader_with(const Component<Loader>& loader, int64_t workers,
-                                    std::vector<std::string> options, const Dataset& dataset,
-                                    const Decoder& decoder, const LoaderUse& use,
-                                    LoaderMeter& meter, uint64_t seed) {
-  options.push_back("workers=" + std::to_string(workers));
-  return changed(loader, options)
-      .create({dataset, decoder, use.allocate, use.split, seed, [](const std::string&) {}, meter,
-               use.shard, use.device});
+std::unique_ptr<Loader> quiet_loader(const Component<Loader>& loader, const Dataset& dataset,
+                                     const Decoder& decoder, const LoaderUse& use,
+                                     LoaderMeter& meter, uint64_t seed) {
+  return loader.create({dataset, decoder, use.allocate, use.split, seed, [](const std::string&) {},
+                        meter, use.shard, use.device});
 }
 
 }  // namespace stoker

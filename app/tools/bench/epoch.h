@@ -34,10 +34,9 @@ LoadedEpoch load_epoch(Loader& loader, int64_t epoch,
 // Which bad samples dataset.on_error allows in training.
 FailureBudget training_budget(const Dataset& dataset);
 
-// Makes a loader with this number of workers and these options. Its remarks are left out.
-std::unique_ptr<Loader> loader_with(const Component<Loader>& loader, int64_t workers,
-                                    std::vector<std::string> options, const Dataset& dataset,
-                                    const Decoder& decoder, const LoaderUse& use,
-                                    LoaderMeter& meter, uint64_t seed);
+// Makes a loader whose remarks are left out.
+std::unique_ptr<Loader> quiet_loader(const Component<Loader>& loader, const Dataset& dataset,
+                                     const Decoder& decoder, const LoaderUse& use,
+                                     LoaderMeter& meter, uint64_t seed);
 
 }  // namespace stoker

@@ -75,7 +75,7 @@ std::vector<LmdbCell> cells_of(const LmdbBenchArguments& arguments) {
     readers.push_back(facts_of(std::string(name)));
   }
   std::ranges::sort(readers);
-  readers.erase(std::ranges::unique(readers).begin(), readers.end());
+  readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
   std::vector<LmdbCell> cells;
   for (const int64_t ranks : arguments.ranks) {
     for (const LmdbReaderFacts* reader : readers) cells.push_back({reader, ranks, {}});

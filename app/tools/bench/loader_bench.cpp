@@ -20,8 +20,8 @@ namespace {
 constexpr double kMb = 1e-6;
 
 // Everything that is known at the end.
-struct LoaderReport {
-  std::string type;  // the loader's type
+struct LoaderReport {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
+  std::string type;    // the loader's type
   int64_t workers = 0;
   nlohmann::json conditions;
   LoaderBenchmark measured;

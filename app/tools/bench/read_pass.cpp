@@ -108,7 +108,7 @@ struct LoaderParts {
 // ReadStages::read drops the bytes.
 std::shared_ptr<LoaderParts> make_parts(const DataOptions& experiment, ReadStages stages) {
   check_stages(stages);
-  const auto parts = std::make_shared<LoaderParts>();
+  auto parts = std::make_shared<LoaderParts>();
   Component<Decoder> decoder = experiment.decoder;
   if (stages == ReadStages::read) decoder = default_component<Decoder>("discard");
   if (stages == ReadStages::resize && decoder.info().frames) {
@@ -121,8 +121,9 @@ std::shared_ptr<LoaderParts> make_parts(const DataOptions& experiment, ReadStage
 std::unique_ptr<Loader> make_loader(const Component<Loader>& loader, const Dataset& dataset,
                                     LoaderParts& parts, uint64_t seed, int64_t batch,
                                     int64_t threads) {
-  return loader_with(loader, threads, {fmt::format("batch_size={}", batch), "drop_last=false"},
-                     dataset, *parts.decoder, {}, parts.hub.train_loader(), seed);
+  return quiet_loader(changed(loader, {fmt::format("workers={}", threads),
+                                       fmt::format("batch_size={}", batch), "drop_last=false"}),
+                      dataset, *parts.decoder, {}, parts.hub.train_loader(), seed);
 }
 
 // The loader without what it does for a device.
@@ -197,7 +198,7 @@ ReadPass pipeline_reads(const Dataset& dataset, const DataOptions& experiment, R
 }
 
 ReadPass loader_reads(const Dataset& dataset, const DataOptions& experiment, ReadStages stages,
-                      int64_t batch, std::function<ReadRepetition::Asked()> asked) {
+                      int64_t batch, const std::function<ReadRepetition::Asked()>& asked) {
   const auto parts = make_parts(experiment, stages);
   const Component<Loader> component = up_to_host(experiment.loader);
   return [=, &dataset, seed = experiment.run.seed](int64_t threads, int64_t epoch,

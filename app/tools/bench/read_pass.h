@@ -73,6 +73,6 @@ ReadPass counted(ReadPass pass, std::function<ReadRepetition::Asked()> asked);
 // before the pass begins. What it has read of a next epoch when the last batch came counts as asked
 // (`asked`: as for counted()). The rest is as with pipeline_reads().
 ReadPass loader_reads(const Dataset& dataset, const DataOptions& experiment, ReadStages stages,
-                      int64_t batch, std::function<ReadRepetition::Asked()> asked);
+                      int64_t batch, const std::function<ReadRepetition::Asked()>& asked);
 
 }  // namespace stoker

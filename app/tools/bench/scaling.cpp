@@ -52,9 +52,10 @@ ScaledEpoch run_epoch(ScaledExperiment& experiment, int64_t workers, int64_t epo
   const DataOptions& options = experiment.options;
   ExperimentData& data = experiment.data;
   FailureBudget budget = training_budget(data.dataset());
-  const auto loader = loader_with(options.loader, workers, {fmt::format("digest={}", digest)},
-                                  data.dataset(), data.decoder(), loader_use(experiment.device),
-                                  data.hub().train_loader(), options.run.seed);
+  const auto loader = quiet_loader(changed(options.loader, {fmt::format("workers={}", workers),
+                                                            fmt::format("digest={}", digest)}),
+                                   data.dataset(), data.decoder(), loader_use(experiment.device),
+                                   data.hub().train_loader(), options.run.seed);
   std::string order;
   const double cpu_before = process_use().cpu_s;
   ScaledEpoch result{load_epoch(*loader, epoch,
