@@ -31,8 +31,8 @@ class Exposition {
 };
 
 // /api/status, which the status page shows: the record (record_json.h), and beside it "health",
-// "evaluations", and "history", the course of the run so far in columns of equal length. stalled_after_s: as for
-// judge(). Any thread.
+// "evaluations", and "history", the course of the run so far in columns of equal length.
+// stalled_after_s: as for judge(). Any thread.
 nlohmann::json status_json(const Hub& hub, double stalled_after_s);
 
 // What a Pushgateway keeps of a run: how it ended, and the trainer's and the checkpoints' figures.
