@@ -223,7 +223,8 @@ TEST(FileList, paths_that_fit_no_file_say_which_files_are_there) {
   put(list.tier(), "train.csv", "cat,img/0.jpg\ndog,img/1.jpg\n");
   EXPECT_EQ(list.refused(), begin + "such as 'cat': the columns are swapped; expected path,label");
   put(list.tier(), "train.csv", "label,path\ndog,img/1.jpg\n");
-  EXPECT_EQ(list.refused(), begin + "such as 'label': the columns are swapped; expected path,label");
+  EXPECT_EQ(list.refused(),
+            begin + "such as 'label': the columns are swapped; expected path,label");
   EXPECT_EQ(list.refused(", folder: imgs"),
             "dataset: there is no folder 'imgs' in tier 'data' (did you mean 'img'?); there is "
             "'img': set dataset.folder");
