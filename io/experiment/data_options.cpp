@@ -80,12 +80,6 @@ DataOptions read_data_options(const std::string& path, const std::vector<std::st
   return read_data_tree(load_experiment(path, overrides), note);
 }
 
-DataOptions read_data_options(Node root, const std::vector<std::string>& overrides,
-                              const Notify& note) {
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
-  return read_data_tree(root, note);
-}
-
 DataOptions read_tier_options(const std::string& path, const std::vector<std::string>& overrides,
                               const Notify& note) {
   Node root = load_experiment(path, overrides);

@@ -92,10 +92,6 @@ const std::vector<const char*>& training_sections();
 // in the file; ExitCode::environment for a file that cannot be read.
 DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides,
                               const Notify& note = {});
-// The same of a tree that somebody has already; nothing is left of it.
-DataOptions read_data_options(Node root, const std::vector<std::string>& overrides,
-                              const Notify& note = {});
-
 // The same from its tree (load_experiment), which may have been made by a program.
 DataOptions read_data_tree(const Node& root, const Notify& note = {});
 // The same for a file that need not have a `dataset`, for commands that need its tiers only. What

@@ -69,7 +69,7 @@ DataOptions read_options(nb::handle source, const std::vector<std::string>& over
         "loader.type is prefetched here, and not device_prefetched: Python copies batches to "
         "its own device");
   }
-  DataOptions options = read_data_options(std::move(root), {}, remarks.notify());
+  DataOptions options = read_data_tree(root, remarks.notify());
   require_pixels(options.decoder.info());
   return options;
 }

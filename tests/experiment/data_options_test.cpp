@@ -54,11 +54,10 @@ TEST(DataOptions, sections_of_the_other_half_are_skipped_and_unknown_ones_are_er
 
 TEST(DataOptions, a_tree_that_is_there_already_is_read_as_its_file_is) {
   Node tree = load_yaml(kQuickStart);
-  EXPECT_EQ(
-      read_data_options(tree, {"loader.batch_size=4"}).loader.dump().find("batch_size")->scalar,
-      "4");
+  apply_override(tree, "loader.batch_size=4");
+  EXPECT_EQ(read_data_tree(tree).loader.dump().find("batch_size")->scalar, "4");
   tree.entries.push_back({"matrix", {}, Node::map()});
-  EXPECT_THAT(error_of([&] { read_data_options(tree, {}); }),
+  EXPECT_THAT(error_of([&] { read_data_tree(tree); }),
               ::testing::HasSubstr("unknown key 'matrix'"));
 }
 
