@@ -39,7 +39,7 @@ class RanksTest(StokerTest):
         dataset="{type: image_folder, storage: data, split: {train_per_class: 10, test_per_class: 5}}",
         decoder="{type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}",
         loader="{type: prefetched, batch_size: 30, workers: 1, digest: true, drop_last: false}",
-        model="{type: alexnet, dropout: 0}", optimizer="{type: sgd, lr: 0.01, momentum: 0.9}",
+        model="{type: linear}", optimizer="{type: sgd, lr: 0.01, momentum: 0.9}",
         training="{epochs: 1, threads: 1, deterministic: true}", metrics="{every_steps: 1, sinks: [{type: csv}]}",
         distributed="{timeout: 20s}")
 
@@ -54,11 +54,12 @@ class RanksTest(StokerTest):
             return [float(row["loss"]) for row in csv.DictReader(file)]
 
     def test_n_ranks_train_as_one_process_does(self):
-        alone, alone_run = self.train("run.name=alone")
+        alexnet = "model={type: alexnet, dropout: 0}"
+        alone, alone_run = self.train("run.name=alone", alexnet)
         self.assertEqual(alone["steps"], 4)  # the last batch has 10 samples
         for ranks in [2, 4]:
             with self.subTest(ranks=ranks):
-                summary, run = self.launch(ranks)
+                summary, run = self.launch(ranks, alexnet)
                 self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
                 for ours, theirs in zip(self.losses(run), self.losses(alone_run), strict=True):
                     self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
@@ -81,7 +82,7 @@ class RanksTest(StokerTest):
         self.assertEqual(alone["all_ranks"], {"breakdown_s": alone["breakdown_s"]})
 
     def test_more_ranks_than_the_last_batch_has_samples(self):
-        options = ["loader.batch_size=33", "model={type: linear}"]
+        options = ["loader.batch_size=33"]
         alone, alone_run = self.train("run.name=alone", *options)
         summary, run = self.launch(4, *options)  # 33, 33, 33 and 1
         self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
@@ -90,7 +91,7 @@ class RanksTest(StokerTest):
             self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
 
     def test_a_resume_with_another_number_of_ranks_is_as_if_nothing_had_happened(self):
-        options = ["model={type: linear}", "training.epochs=6", "optimizer.lr=0.0001"]
+        options = ["training.epochs=6", "optimizer.lr=0.0001"]
         tier = f"storage.slow={posix(self.dir / 'sets')}"
         alone, alone_run = self.train("run.name=alone", *options)
         saves = [*options, tier, "checkpoint={type: direct, slow: slow, every_steps: 5, directory: sets, resume: latest}"]
@@ -123,7 +124,7 @@ class RanksTest(StokerTest):
         whole = ["dataset.split.train_per_class=16", "dataset.split.test_per_class=4"]
         self.stoker("dataset", "convert", self.config, "packed", *whole, "decoder={type: jpeg, size: 64}",
                     "--format", "packed", "--shard-size", 40 * 64 * 64 * 3)
-        return [f"storage.data={posix(self.dir / 'packed')}", "model={type: linear}", "evaluation.enabled=false",
+        return [f"storage.data={posix(self.dir / 'packed')}", "evaluation.enabled=false",
                 "dataset={type: packed, storage: data, access: whole, keep_shards: 4}",
                 "decoder={type: raw, height: 64, width: 64, size: 64}", "loader.batch_size=16"]
 
@@ -178,7 +179,8 @@ class RanksTest(StokerTest):
     def test_a_rank_that_is_killed_in_the_final_drain_ends_the_others_in_the_middle_of_it(self):
         saves = [f"storage.fast={posix(self.dir / 'fast')}", f"storage.slow={emulated(self.dir / 'slow', write_mb_per_s=0.5)}",
                  "checkpoint={type: burst_buffer, fast: fast, slow: slow, every_steps: 100}"]
-        under_way = Process(["launch", "-n", 2, self.config, "training.max_steps=2", "evaluation.enabled=false", *saves], self.dir)
+        under_way = Process(["launch", "-n", 2, self.config, "model={type: alexnet}", "training.max_steps=2",
+                              "evaluation.enabled=false", *saves], self.dir)
         self.addCleanup(under_way.kill)
         under_way.wait_for("checkpoint of step 2:")  # its 228 MB take minutes to drain
         pid = self.pid_of(under_way, 1)
@@ -218,10 +220,10 @@ class RanksTest(StokerTest):
         environment = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
         said = self.stoker("train", self.config, code=2, env=environment).stderr
         self.assertIn("the experiment has no `distributed:`", said)
-        self.stoker("launch", "-n", 2, self.config, "training.max_steps=1", "model={type: linear}")  # asks for them
+        self.stoker("launch", "-n", 2, self.config, "training.max_steps=1")  # asks for them
 
     def test_the_ranks_of_a_machine_divide_its_cores(self):
-        automatic = ["training.threads=auto", "loader.workers=auto", "training.max_steps=1", "model={type: linear}"]
+        automatic = ["training.threads=auto", "loader.workers=auto", "training.max_steps=1"]
         alone, alone_run = self.train("run.name=alone", *automatic)
         summary, run = self.launch(2, *automatic)
         for where in [run, run / "rank-1"]:

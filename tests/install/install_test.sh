@@ -15,7 +15,7 @@ fail() {
 
 "$cmake" --install "$build" --prefix "$work/tree" >"$work/log" || fail "install" "$(cat "$work/log")"
 "$cmake" -G Ninja -S "$here/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/tree" \
-  -DTUTORIAL="$here/../plugins" -DCMAKE_BUILD_TYPE=Release
+  -DTUTORIAL="$here/../plugins" -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON
 "$cmake" --build "$work/consumer"
 
 stoker=$work/tree/bin/stoker
