@@ -12,6 +12,19 @@ from engine import config, run_python, slow
 
 class InterruptTest(unittest.TestCase):
 
+    def test_an_interpreter_without_its_lock_is_refused(self):
+        run_python("""
+for name in [name for name in sys.modules if name.startswith("stoker")]:
+    del sys.modules[name]
+sys._is_gil_enabled = lambda: False
+try:
+    import stoker
+except ImportError as error:
+    assert "needs Python's global interpreter lock" in str(error), error
+else:
+    raise AssertionError("it was imported")
+""")
+
     def test_ctrl_c_ends_a_wait_and_the_epoch_goes_on(self):
         for loader in ("sync", "threaded", "prefetched"):
             with self.subTest(loader):
