@@ -1,6 +1,7 @@
 """Checkpoints of ResNet-50 with AdamW from Python: stoker.Checkpointer beside torch.save, safetensors and
 torch.distributed.checkpoint.async_save, in turns, all synced. blocked: until the weights may change. durable: until every byte
-is synced. restore: into a model and an optimizer that are there; from the page cache.
+is synced. restore: into a model and an optimizer that are there; from the page cache. Stoker's is the second save of a
+Checkpointer: the first one makes the memory for its copies.
 
 python_checkpoints.py --dir DIRECTORY [--rounds 3]   in the environment that setup.sh calls torch"""
 import argparse
@@ -58,7 +59,6 @@ class Peers:
     def __init__(self, directory):
         self.directory, self.step = directory, 0
         self.saved, self.other = Training(1), Training(2)
-        self.savers = {mode: self.saver(mode) for mode in ("sync", "async")}
 
     def saver(self, mode):
         return stoker.Checkpointer({"storage": {"disk": {"type": "posix", "root": f"{self.directory}/stoker-{mode}"}},
@@ -73,17 +73,27 @@ class Peers:
         return path
 
     def stoker(self, mode):
+        self.path(f"stoker-{mode}")
+        saver = self.saver(mode)
+        self.save(saver)  # as a training has done before: the memory of the snapshot is there
         os.sync()
+        begin = NOW()
+        step = self.save(saver)
+        blocked = NOW() - begin
+        while saver.status()["durable_step"] != step:
+            time.sleep(0.001)
+        durable = NOW() - begin
+        saver.close()
+        begin = NOW()
+        with self.saver(mode) as another:
+            another.restore(model=self.other.model, optimizer=self.other.optimizer)
+            return blocked, durable, NOW() - begin
+
+    def save(self, saver):
         self.step += 1
-        saver, begin = self.savers[mode], NOW()
         saver.save(self.step, model=self.saved.model, optimizer=self.saved.optimizer)
         saver.finish_copy()
-        blocked = NOW() - begin
-        while saver.status()["durable_step"] != self.step:
-            time.sleep(0.001)
-        durable, begin = NOW() - begin, NOW()
-        self.saver(mode).restore(model=self.other.model, optimizer=self.other.optimizer)
-        return blocked, durable, NOW() - begin
+        return self.step
 
     def blocking(self, name, save, restore):
         path, begin = self.path(name), NOW()
