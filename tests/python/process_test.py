@@ -10,7 +10,7 @@ import stoker
 from engine import config, run_python, slow
 
 
-class InterruptTest(unittest.TestCase):
+class ImportTest(unittest.TestCase):
 
     def test_an_interpreter_without_its_lock_is_refused(self):
         run_python("""
@@ -24,6 +24,9 @@ except ImportError as error:
 else:
     raise AssertionError("it was imported")
 """)
+
+
+class InterruptTest(unittest.TestCase):
 
     def test_ctrl_c_ends_a_wait_and_the_epoch_goes_on(self):
         for loader in ("sync", "threaded", "prefetched"):

@@ -171,7 +171,8 @@ std::string load_type(const std::string& kind, const std::string& type) {
     const std::string where = fmt::format("{} '{}' is in the plug-in {}", kind, type, path);
     if (!std::filesystem::exists(path)) {
       return where + ", which is not there: build the target " + known.plugin +
-             ", or install it (./run.sh list builds all of them, the wheel stoker-train has them)";
+             ", or install it (./run.sh list builds all of them; of the wheels, stoker-train has "
+             "the trainer's)";
     }
     try {
       load_plugin(path);

@@ -34,7 +34,7 @@ class FirstBuildTest(StokerTest):
             done = self.run_it(*arguments, code=code)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn(f"{what} is in the plug-in {self.lib}/{plugin}.so, which is not there: build the target {plugin}, "
-                          "or install it (./run.sh list builds all of them, the wheel stoker-train has them)", done.stderr)
+                          "or install it (./run.sh list builds all of them; of the wheels, stoker-train has the trainer's)", done.stderr)
 
     def test_an_image_that_needs_the_plug_in_is_one_line_that_names_both(self):
         folder = self.dir / "mixed" / "one"
@@ -58,7 +58,8 @@ class FirstBuildTest(StokerTest):
 
     def test_the_help_names_the_commands_that_are_not_there(self):
         done = self.run_it("--help", code=0)
-        self.assertRegex(done.stdout, r"Not built here, or not usable: .*\breport\b.*\. `./run.sh list` builds all, `pip install stoker-train` installs them\.")
+        self.assertRegex(done.stdout, r"Not built here, or not usable: .*\breport\b.*\. `./run.sh list` builds all; of the wheels, "
+                                      r"stoker-train has the trainer's\.")
 
 
 if __name__ == "__main__":
