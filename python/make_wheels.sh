@@ -27,7 +27,7 @@ for name in libcli11-dev libspdlog-dev nlohmann-json3-dev libjs-dygraphs; do
   cp "/usr/share/doc/$name/copyright" "$work/licences/$name"
 done
 
-# wheel PYTHON SOURCE [PIP OPTION...]. OpenCV and HDF5 bring more along than all else.
+# wheel PYTHON SOURCE. OpenCV and HDF5 bring more along than all else.
 wheel() {
   local python=$1 source=$2 tools
   tools=$work/tools-$(basename "$python")
