@@ -49,7 +49,7 @@ void add_option(json& parent, const std::string& key, const FieldHelp& row) {
   json& place = parent["properties"][key.substr(0, dot)];
   if (dot == std::string::npos) {
     if (row.type == "mapping") {  // its options are rows of their own, which come after it
-      place = object();
+      if (!place.contains("properties")) place = object();
       place["description"] = row.help;
     } else {
       add_choice(place, option_schema(row));

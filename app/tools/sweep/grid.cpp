@@ -16,7 +16,7 @@ constexpr size_t kLongestName = 100;
 constexpr std::array<std::string_view, 7> kOfSweep{
     "name", "repeat", "drop_first", "interleave", "command", "arguments", "figures"};
 
-Node list_of(const std::vector<std::string>& texts) {
+Node plain_list(const std::vector<std::string>& texts) {
   Node node(Node::Kind::sequence, {});
   for (const std::string& text : texts) node.items.push_back(Node::text(text));
   return node;
@@ -24,10 +24,10 @@ Node list_of(const std::vector<std::string>& texts) {
 
 // {"1": ["loader.workers=1"], ...}; numbers of ranks are no setting, but another command.
 Node axis_of(const std::string& key, const std::vector<std::string>& values) {
-  if (key == "ranks") return list_of(values);
+  if (key == "ranks") return plain_list(values);
   Node variants = Node::map();
   for (const std::string& value : values) {
-    variants.entries.push_back({value, {}, list_of({key + "=" + value})});
+    variants.entries.push_back({value, {}, plain_list({key + "=" + value})});
   }
   return variants;
 }
@@ -111,7 +111,7 @@ Node grid_of(const std::string& path, const std::vector<std::string>& words) {
   std::ranges::replace(name, '/', '-');
   root.entries.push_back({"name", {}, Node::text(name.substr(0, kLongestName))});
   root.entries.push_back({"base", {}, Node::text(path)});
-  root.entries.push_back({"set", {}, list_of(set)});
+  root.entries.push_back({"set", {}, plain_list(set)});
   root.entries.push_back({"matrix", {}, std::move(matrix)});
   for (const std::string& word : own) apply_override(root, word);
   return root;
