@@ -22,8 +22,8 @@
 
 namespace stoker {
 
-Trainer::Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log,
-                 StopSignal& stop, Peers& peers, std::unique_ptr<Loader> loader)
+Trainer::Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log, StopSignal& stop,
+                 Peers& peers, std::unique_ptr<Loader> loader)
     : experiment_(experiment),
       computes_(!experiment.device().info().emulated && experiment.options().training.compute),
       directory_(directory),

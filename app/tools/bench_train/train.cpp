@@ -157,7 +157,7 @@ class TrainingRuns {
     RunLog log(true);
     const std::unique_ptr<Peers> alone = no_peers();
     RunDirectory directory(options, bench_.overrides, *alone,
-                                 [&log](const std::string& text) { log.warn(text); });
+                           [&log](const std::string& text) { log.warn(text); });
     WatchedLoader::Times times;
     std::unique_ptr<Loader> loader;
     if (held) {

@@ -34,18 +34,17 @@ void add_remove(const Command& runs, const std::shared_ptr<Arguments>& arguments
 void add_runs(const Command& program) {
   const auto arguments = std::make_shared<Arguments>();
   const Command command = program.add(
-      "runs",
-      "List runs and sweeps: what differs, how fast they were, and what held them up.");
+      "runs", "List runs and sweeps: what differs, how fast they were, and what held them up.");
   RunsArguments& list = arguments->list;
   command.argument("DIR", list.folder, "A folder with runs or sweeps in it, at any depth.");
-  command.argument("--sort", list.sort,
-                   "name, state, verdict, started, or a figure of summary.json, the largest first.");
+  command.argument(
+      "--sort", list.sort,
+      "name, state, verdict, started, or a figure of summary.json, the largest first.");
   command.flag("--csv", list.csv, "Print CSV, with a column for each option that differs.");
   command.flag("--json", list.json, "Print JSON.");
   add_remove(command, arguments);
-  command.run([arguments] {
-    return arguments->removing ? ExitCode::ok : print_runs(arguments->list);
-  });
+  command.run(
+      [arguments] { return arguments->removing ? ExitCode::ok : print_runs(arguments->list); });
 }
 
 const RegisteredCommand runs_command("runs", add_runs);

@@ -1,5 +1,3 @@
-#include "app/tools/runs/commands.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/report/run_files.h"
+#include "app/tools/runs/commands.h"
 #include "app/tools/runs/run_list.h"
 #include "io/core/config/config.h"
 #include "io/core/system/file.h"
@@ -34,7 +33,8 @@ std::vector<ListedRun> chosen(const RemoveArguments& arguments) {
       throw Error(ExitCode::config, "--older: must be a time such as 7d, 12h or 30min, got '" +
                                         arguments.older + "'");
     }
-    const double before = static_cast<double>(std::time(nullptr)) - 1e-3 * static_cast<double>(age.ms);
+    const double before =
+        static_cast<double>(std::time(nullptr)) - 1e-3 * static_cast<double>(age.ms);
     std::erase_if(runs, [&](const ListedRun& run) { return *run.started_unix_s >= before; });
   }
   std::erase_if(runs, [&](const ListedRun& run) {

@@ -128,7 +128,8 @@ RunState sweep_state(const std::string& directory, const json& results) {
   if (lock && lock_file(lock, FileLock::exclusive) == EAGAIN) return RunState::running;
   if (!results.contains("finished")) return RunState::stopped;
   const json& rows = results.at("rows");
-  const bool good = std::ranges::all_of(rows, [](const json& row) { return row.at("exit_code") == 0; });
+  const bool good =
+      std::ranges::all_of(rows, [](const json& row) { return row.at("exit_code") == 0; });
   return good ? RunState::completed : RunState::failed;
 }
 
@@ -225,8 +226,7 @@ double begun(const ListedRun& run) {
   const char* const file = run.sweep ? "/sweep.yaml" : "/config.yaml";
   const auto written = fs::last_write_time(run.directory + file, error);
   if (error) return 0;
-  return std::chrono::duration<double>(
-             std::chrono::file_clock::to_sys(written).time_since_epoch())
+  return std::chrono::duration<double>(std::chrono::file_clock::to_sys(written).time_since_epoch())
       .count();
 }
 
@@ -244,8 +244,8 @@ std::optional<double> ListedRun::figure(const std::string& path) const {
 }
 
 const std::vector<std::string>& listed_figures() {
-  static const std::vector<std::string> kFigures{"images_per_s", "device.idle_share", "io_share",
-                                                 "wall_s",       "images",            "loss"};
+  static const std::vector<std::string> kFigures{
+      "images_per_s", "device.idle_share", "io_share", "wall_s", "images", "loss"};
   return kFigures;
 }
 
@@ -278,8 +278,8 @@ void sort_runs(std::vector<ListedRun>& runs, const std::string& by) {
     std::ranges::stable_sort(runs, {}, text);
     return;
   }
-  const bool known = std::ranges::any_of(
-      runs, [&by](const ListedRun& run) { return run.figure(by).has_value(); });
+  const bool known =
+      std::ranges::any_of(runs, [&by](const ListedRun& run) { return run.figure(by).has_value(); });
   if (!known && !runs.empty()) {
     throw Error(ExitCode::config,
                 fmt::format("--sort: no run has a figure '{}': name, state, verdict, started, or a "

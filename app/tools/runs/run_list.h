@@ -17,7 +17,7 @@ enum class RunState { running, completed, stopped, failed, killed };
 const char* to_string(RunState state);
 
 // A run or a sweep as its files show it. A value.
-struct ListedRun {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
+struct ListedRun {        // NOLINT(bugprone-exception-escape): nlohmann::json's move
   std::string name;       // the path from the folder that was listed
   std::string directory;  // the path as given
   bool sweep = false;

@@ -106,10 +106,9 @@ std::string runs_csv(const std::vector<ListedRun>& runs) {
   for (const std::string& key : keys) text += "," + csv_field(key);
   text += "\n";
   for (const ListedRun& run : runs) {
-    text += fmt::format(
-        "{},{},{},{},{:%Y-%m-%dT%H:%M:%SZ}", csv_field(run.name), run.sweep ? "sweep" : "run",
-        to_string(run.state), csv_field(run.verdict),
-        fmt::gmtime(static_cast<std::time_t>(run.started_unix_s.value_or(0))));
+    text += fmt::format("{},{},{},{},{:%Y-%m-%dT%H:%M:%SZ}", csv_field(run.name),
+                        run.sweep ? "sweep" : "run", to_string(run.state), csv_field(run.verdict),
+                        fmt::gmtime(static_cast<std::time_t>(run.started_unix_s.value_or(0))));
     for (const std::string& name : listed_figures()) {
       const auto value = run.figure(name);
       text += value ? fmt::format(",{}", *value) : ",";

@@ -5,10 +5,10 @@ namespace stoker {
 namespace {
 
 void add_serve(const Command& program) {
-  const Command command = program.add(
-      "serve",
-      "Show runs and sweeps in a browser: the list of `stoker runs`, the run that is under way, and "
-      "reports of one run or of several side by side.");
+  const Command command = program.add("serve",
+                                      "Show runs and sweeps in a browser: the list of `stoker "
+                                      "runs`, the run that is under way, and "
+                                      "reports of one run or of several side by side.");
   ServeArguments& arguments = command.run(serve);
   command.argument("DIR", arguments.folder, "A folder with runs or sweeps in it, at any depth.");
   command.argument("--listen", arguments.listen,

@@ -48,7 +48,10 @@ HttpAddress address_of(const ServeArguments& arguments) {
 }  // namespace
 
 HttpRoutes run_routes(const std::string& folder) {
-  return {{"/", [] { return HttpReply{200, kHtml, std::string(runs_page())}; }},
+  return {{"/",
+           [] {
+             return HttpReply{200, kHtml, std::string(runs_page())};
+           }},
           {"/api/runs",
            [folder] {
              return HttpReply{200, "application/json",

@@ -23,8 +23,8 @@ void mark_in_use(const FileDescriptor& directory) {
 }
 
 bool is_in_use(const std::string& directory) {
-  const FileDescriptor held(uninterrupted(
-      [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  const FileDescriptor held(
+      uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!held) return false;
   return uninterrupted([&] { return ::flock(held.get(), LOCK_EX | LOCK_NB); }) != 0 &&
          errno == EWOULDBLOCK;

@@ -14,18 +14,18 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-SweepOptions options_of(const std::string& name, const std::string& text,
-                        const std::vector<std::string>& words) {
+SweepOptions options_from(const std::string& name, const std::string& text,
+                          const std::vector<std::string>& words) {
   const std::string path = ::testing::TempDir() + name;
   std::ofstream(path) << text;
   return read_sweep(path, words);
 }
 
 SweepOptions grid_options(const std::vector<std::string>& words) {
-  return options_of("trial.yaml", "dataset: {type: synthetic}\n", words);
+  return options_from("trial.yaml", "dataset: {type: synthetic}\n", words);
 }
 
-constexpr const char* kSweep = R"(
+constexpr const char* kTwoAxes = R"(
 name: trial
 base: base.yaml
 matrix:
@@ -35,11 +35,11 @@ matrix:
     ssd: [storage.data.profile=ssd]
 )";
 
-SweepOptions sweep_options(const std::vector<std::string>& words) {
-  return options_of("sweep.yaml", kSweep, words);
+SweepOptions two_axes(const std::vector<std::string>& words) {
+  return options_from("sweep.yaml", kTwoAxes, words);
 }
 
-SweepPlan plan_of(const SweepOptions& options) {
+SweepPlan grid_plan(const SweepOptions& options) {
   return plan_sweep(options, [](const SweepCell&) { return ""; });
 }
 
@@ -56,7 +56,7 @@ TEST(Grid, an_experiment_with_axes_is_a_sweep) {
   EXPECT_EQ(options.name, "trial-loader.type-loader.workers");
   EXPECT_EQ(options.repeat, 3);
   EXPECT_THAT(options.matrix.keys(), ElementsAre("loader.type", "loader.workers"));
-  const SweepPlan plan = plan_of(options);
+  const SweepPlan plan = grid_plan(options);
   ASSERT_EQ(plan.cells.size(), 6u);
   EXPECT_EQ(plan.runs.size(), 18u);
   EXPECT_THAT(plan.cells[1].overrides,
@@ -66,7 +66,7 @@ TEST(Grid, an_experiment_with_axes_is_a_sweep) {
 }
 
 TEST(Grid, ranks_are_an_axis_of_another_command) {
-  const SweepPlan plan = plan_of(grid_options({"ranks=1,2"}));
+  const SweepPlan plan = grid_plan(grid_options({"ranks=1,2"}));
   ASSERT_EQ(plan.cells.size(), 2u);
   EXPECT_EQ(plan.cells[1].command.text, "launch");
 }
@@ -77,22 +77,22 @@ TEST(Grid, an_experiment_without_axes_is_none) {
 }
 
 TEST(Grid, the_name_of_an_axis_may_have_dots) {
-  const SweepOptions options = sweep_options({"matrix.loader.workers=[1]"});
+  const SweepOptions options = two_axes({"matrix.loader.workers=[1]"});
   EXPECT_THAT(options.matrix.keys(), ElementsAre("loader.workers", "tier"));
   EXPECT_THAT(options.matrix.axes[0].names(), ElementsAre("1"));
-  EXPECT_THAT(sweep_options({"matrix.loader.batch_size=[8, 16]"}).matrix.keys(),
+  EXPECT_THAT(two_axes({"matrix.loader.batch_size=[8, 16]"}).matrix.keys(),
               ElementsAre("loader.workers", "tier", "loader.batch_size"));
 }
 
 TEST(Grid, variants_that_are_named_stay_what_they_are) {
-  const SweepOptions options = sweep_options({"matrix.tier=[ssd]"});
+  const SweepOptions options = two_axes({"matrix.tier=[ssd]"});
   ASSERT_THAT(options.matrix.axes[1].names(), ElementsAre("ssd"));
   EXPECT_EQ(options.matrix.axes[1].values[0].settings[0].text, "storage.data.profile=ssd");
 }
 
 TEST(Only, a_part_of_the_cells_is_run) {
-  const SweepOptions options = sweep_options({"repeat=2"});
-  SweepPlan plan = plan_of(options);
+  const SweepOptions options = two_axes({"repeat=2"});
+  SweepPlan plan = grid_plan(options);
   leave_only(plan, options.matrix, {"loader.workers=1", "tier=ssd,hdd"});
   EXPECT_EQ(plan.cells.size(), 4u);
   EXPECT_EQ(plan.runs.size(), 4u);
@@ -102,8 +102,8 @@ TEST(Only, a_part_of_the_cells_is_run) {
 }
 
 TEST(Only, what_the_matrix_does_not_have_is_named) {
-  const SweepOptions options = sweep_options({});
-  SweepPlan plan = plan_of(options);
+  const SweepOptions options = two_axes({});
+  SweepPlan plan = grid_plan(options);
   const auto refused = [&](const std::string& word) {
     return error_of([&] { leave_only(plan, options.matrix, {word}); });
   };
