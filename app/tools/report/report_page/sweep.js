@@ -39,8 +39,8 @@ function findings(report, at) {
       + "setting was chosen so that it does: it says nothing."));
 }
 
-// How many figures are shown without being asked for.
-const MOST_SHOWN = 8;
+// Shown without being asked for: what the sweep is about, and what every run is known by.
+const HEADLINE = new Set(["images_per_s", "device.idle_share", "io_share", "device.au", "mb_per_s", "wall_s", "steps", "images", "loss"]);
 
 function runsTable(report, at, count) {
   const heads = [...report.axes.map(({ key }) => key), "run", "status", ...report.figure_names.slice(0, count)];
@@ -57,10 +57,13 @@ function runsTable(report, at, count) {
 
 function cells(report, at) {
   const all = report.figure_names.length;
+  const chosen = new Set([...HEADLINE, ...(report.main_figures ?? [])]);
+  const first = report.figure_names.findIndex((name) => !chosen.has(name));
+  const count = first < 1 ? Math.min(all, HEADLINE.size) : first;
   return card(`All runs (${report.table.length})`, { class: "full" },
     make("details", report.table.length > 24 ? {} : { open: "" },
-      make("summary", {}, "what was varied, and the headline figures"), runsTable(report, at, Math.min(all, MOST_SHOWN))),
-    all <= MOST_SHOWN ? null : make("details", {}, make("summary", {}, `all ${all} figures of every run`), runsTable(report, at, all)));
+      make("summary", {}, "what was varied, and the headline figures"), runsTable(report, at, count)),
+    all <= count ? null : make("details", {}, make("summary", {}, `all ${all} figures of every run`), runsTable(report, at, all)));
 }
 
 // Names may hold dots, which keys of values do not.
