@@ -213,8 +213,8 @@ void find_differences(std::vector<ListedRun>& runs) {
     }
   }
   for (ListedRun& run : runs) {
-    std::ranges::stable_partition(run.differs,
-                                  [](const auto& one) { return one.first.ends_with(".type"); });
+    std::stable_partition(run.differs.begin(), run.differs.end(),
+                          [](const auto& one) { return one.first.ends_with(".type"); });
   }
 }
 
