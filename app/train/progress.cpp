@@ -37,6 +37,10 @@ void Progress::collect(bool wait) {
   for (const BusyInterval& step : steps) {
     idle_.add_step(step);
     tracer.record("device", {"step", "device", step.start, step.end});
+    // Drawn at the step's begin: it is known how long the device waited in all, and not when.
+    if (step.starved > Clock::duration::zero()) {
+      tracer.record("device", {"starved", "device", step.start, step.start + step.starved});
+    }
   }
 }
 

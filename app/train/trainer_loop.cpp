@@ -213,6 +213,7 @@ bool Trainer::evaluate(EvaluationCounts& counted) {
       io_profile_->in_evaluation(position_.step);
       budget_.account(*batch);
       const std::shared_ptr<DeviceBatch> on_device = experiment_.on_device(*batch);
+      on_device->evaluation = true;
       at::Tensor found;
       experiment_.device().run(on_device.get(), [&] {
         if (computes_) found = step_->count(*on_device, *metric_);

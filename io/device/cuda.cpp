@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -65,6 +66,16 @@ std::unique_ptr<FrameDecoder> make_frame_decoder() {
   return default_component<FrameDecoder>("nvjpeg").create({});
 }
 
+// Longer than a launch takes, and short enough for a step that waits for its own device.
+constexpr std::chrono::milliseconds kPatience{50};
+
+bool hold_stream(const c10::Stream& stream, std::binary_semaphore& gate) {
+  const auto pass = [](void* gate) {
+    static_cast<void>(static_cast<std::binary_semaphore*>(gate)->try_acquire_for(kPatience));
+  };
+  return call_on_stream(stream.native_handle(), pass, &gate);
+}
+
 class Cuda final : public Device {
  public:
   struct Options {
@@ -93,7 +104,8 @@ class Cuda final : public Device {
     device_ = guarded([&] {
       at::globalContext().lazyInitDevice(at::kCUDA);
       return make_stream_device({cuda_device_name(index), device, false, true, "events", true},
-                                options.queue_depth, allocate_pinned, make_frame_decoder);
+                                options.queue_depth, allocate_pinned, make_frame_decoder,
+                                hold_stream);
     });
     // Before anything else runs that could use it: loading is not thread-safe.
     load_kernels(inputs.notify);

@@ -80,6 +80,10 @@ std::vector<std::string> cuda_devices() {
   return devices;
 }
 
+bool call_on_stream(void* stream, void (*function)(void*), void* argument) {
+  return call("cuLaunchHostFunc", stream, function, argument);
+}
+
 std::string cuda_device_name(int64_t index) {
   std::array<char, 256> name{};
   int device = 0;

@@ -27,4 +27,9 @@ std::vector<std::string> cuda_devices();
 // `index`: among those that CUDA_VISIBLE_DEVICES leaves. After load_cuda(). Any thread.
 std::string cuda_device_name(int64_t index);
 
+// Queues a call on a stream (cudaStream_t) of the current device; the driver makes it, on a thread
+// of its own, when the stream gets there, and the stream goes on after it. The function must not
+// use CUDA. False: the driver refuses. After load_cuda().
+bool call_on_stream(void* stream, void (*function)(void*), void* argument);
+
 }  // namespace stoker

@@ -47,6 +47,8 @@ struct DeviceBatch {
   Batch host;
   // The device's own: when the copy is complete. Null: nothing has to be waited for.
   std::shared_ptr<void> ready;
+  // Its step only evaluates, which takes another time than one of training does.
+  bool evaluation = false;
 };
 
 // What joins the steps of several ranks, for a device that only keeps time. A value.

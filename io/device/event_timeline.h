@@ -11,9 +11,13 @@ namespace stoker {
 struct EventTimes {
   // The host's clock, just before it recorded `submitted`.
   TimePoint recorded;
+  // The step before had not ended by then: there was work in the queue.
+  bool ahead = false;
   // End of the step before -> submitted.
   Clock::duration gap{};
-  // Submitted -> start: what the step waited for its batch's copy.
+  // Submitted -> what waits for the copy: for how long the step was held back.
+  Clock::duration held{};
+  // From then -> start: what the step waited for its batch's copy.
   Clock::duration wait{};
   Clock::duration work{};  // start -> end
   // The time that the batch took on the copy stream.
@@ -23,12 +27,15 @@ struct EventTimes {
 // Puts steps that were timed by the device's clock on the host's, without synchronising the two.
 // One thread at a time.
 //
-// 1. A gap of more than kEmptyQueue means that the queue was empty, so `submitted` completed when
-//    the host recorded it: the step is anchored at `recorded`.
-// 2. Else the host was ahead and `submitted` waited in the queue: it completed `gap` after the end
-//    of the step before. But not before it was recorded, which corrects a clock that runs slow.
-// 3. start, end = submitted + wait, + work, in the device's own precision (CUDA: 0.5 us).
-// 4. Where an anchor lies before the end that was already reported (the clocks drift by some ppm
+// 1. Where the host was late, and the gap is more than kEmptyQueue, the queue was empty, so
+//    `submitted` completed when the host recorded it: the step is anchored at `recorded`.
+// 2. Where it was ahead, `submitted` waited in the queue: it completed `gap` after the end of the
+//    step before. But not before it was recorded, which corrects a clock that runs slow. The device
+//    was not idle in this gap: other work was queued there, such as a gather. It counts as the
+//    step's.
+// 3. A step that was held back counts as submitted from then on.
+// 4. start, end = submitted + wait, + work, in the device's own precision (CUDA: 0.5 us).
+// 5. Where an anchor lies before the end that was already reported (the clocks drift by some ppm
 //    between two anchors), the report is cut, so that intervals never overlap; the anchor stays.
 class EventTimeline {
  public:
@@ -47,13 +54,15 @@ class EventTimeline {
 };
 
 inline BusyInterval EventTimeline::add(const EventTimes& step) {
+  const bool empty = !step.ahead && step.gap > kEmptyQueue;
   const TimePoint submitted =
-      step.gap > kEmptyQueue ? step.recorded : std::max(end_ + step.gap, step.recorded);
+      (empty ? step.recorded : std::max(end_ + step.gap, step.recorded)) + step.held;
   const TimePoint start = submitted + step.wait;
   end_ = start + step.work;
+  const Clock::duration before = step.ahead ? step.gap : Clock::duration{};
   BusyInterval busy;
-  busy.submitted = std::max(submitted, reported_);
-  busy.start = std::max(start, reported_);
+  busy.submitted = std::max(submitted - before, reported_);
+  busy.start = std::max(start - before, reported_);
   busy.end = reported_ = std::max(end_, reported_);
   busy.copy = step.copy;
   return busy;

@@ -19,8 +19,12 @@ constexpr AcceleratorPreset kPresets[] = {
      "one GPU of a Tesla K80 (the 2018 study's cluster): 656 images/s as TensorFlow's benchmarks "
      "of May 2017 measured (AlexNet, synthetic data, batch 512, Google Compute Engine); 12 of PCIe "
      "3 x16's 15.8 GB/s"},
-    {1e12 * 989 * 0.30 / (1e9 * kAlexNetGflop), 55,
-     "H200: calculated, 30 % of 989 TFLOP/s bf16, dense; 55 of PCIe 5 x16's 63 GB/s"},
+    {35500, 54,
+     "H100 SXM, 80 GB: 35500 images/s as tests/gpu measured on 2026-11-27 (AlexNet, bf16, channels "
+     "last, batch 256); 54 of PCIe 5 x16's 63 GB/s, of the same measurement"},
+    {35500, 54,
+     "H200: no measurement of ours; the H100's, whose arithmetic it has: 35500 images/s; 54 of "
+     "PCIe 5 x16's 63 GB/s"},
 };
 
 double standard_normal(Random& random) {
@@ -57,7 +61,10 @@ EnumNames<StepTime::Type> enum_names(StepTime::Type) {
 }
 
 EnumNames<Accelerator> enum_names(Accelerator) {
-  return {{"k4000", Accelerator::k4000}, {"k80", Accelerator::k80}, {"h200", Accelerator::h200}};
+  return {{"k4000", Accelerator::k4000},
+          {"k80", Accelerator::k80},
+          {"h100", Accelerator::h100},
+          {"h200", Accelerator::h200}};
 }
 
 void StepTime::check(const Section& section) const {

@@ -38,12 +38,11 @@ EnumNames<StepTime::Type> enum_names(StepTime::Type);
 double ring_allreduce_s(int64_t ranks, double bytes, double gb_per_s, double latency_us);
 
 // Accelerators for which there is a preset.
-enum class Accelerator { k4000, k80, h200 };
+enum class Accelerator { k4000, k80, h100, h200 };
 EnumNames<Accelerator> enum_names(Accelerator);
 
-// What an accelerator does. A published measurement where there is one (k80), scaled from that by
-// peak rates (k4000), else calculated (h200): peak FLOP/s * 30 % / kAlexNetGflop, where the 30 %
-// are an assumption, as is everywhere the share of the bus.
+// What an accelerator does. A measurement where there is one (k80: published; h100: ours), else
+// scaled from another's by peak rates (k4000, h200). The share of the bus is assumed but for h100.
 struct AcceleratorPreset {
   // Training torchvision's AlexNet at 224 pixels.
   double images_per_s;

@@ -2,12 +2,15 @@
 //
 // 1. copy(), on a stream of its own:    [begin] images, labels [end]
 // 2. run(), on the trainer's stream:    [submitted] wait for the copy's end [start] work [end]
-//    The host's clock is read just before [submitted] is recorded.
+//    The host's clock is read just before [submitted] is recorded, and when the work is launched.
+//    Now and then (LaunchGaps) a step is held back until it is launched whole:
+//                                       [submitted] gate [held] wait for the copy's end [start] ...
 // 3. Later calls ask with query(), in order, whether a step's [end] has completed. Then all of its
 //    events have, and their differences are read: gap = end of the step before -> submitted,
 //    wait = submitted -> start, work = start -> end.
-// 4. If the host was late, the stream was empty and gap is idle time; if it was ahead, gap is the
-//    microseconds between two queued events. EventTimeline puts both on the host's clock.
+// 4. If the host was late, the stream was empty and gap is idle time; if it was ahead, gap is what
+//    else was queued, or the microseconds between two events. EventTimeline puts both on the host's
+//    clock.
 // 5. The host blocks only where `queue_depth` steps are outstanding (which bounds memory, too),
 //    once before the first step (the anchor of the first gap), and in collect(true).
 //
@@ -18,7 +21,7 @@
 // 7. Device memory is allocated on the copy stream and used on the trainer's. The caching allocator
 //    is told, so that it is not reused before the work queued when it was let go has completed.
 //
-// Limits: one compute stream. Idle time inside a step is not seen, so idle is a lower bound; what
+// Limits: one compute stream. Idle time inside a step is inferred (LaunchGaps), and not seen; what
 // is launched outside run() counts as idle.
 
 #include "io/device/stream_device.h"
@@ -29,6 +32,7 @@
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -41,6 +45,7 @@
 #include "io/device/event_timeline.h"
 #include "io/device/frame_upload.h"
 #include "io/device/host_memory.h"
+#include "io/device/launch_gaps.h"
 
 namespace stoker {
 namespace {
@@ -63,27 +68,37 @@ struct Copying {
 
 struct Step {
   TimePoint recorded;
+  TimePoint launched;
+  bool ahead = false;
+  bool evaluation = false;
+  int64_t samples = 1;
   c10::Event submitted;
+  std::optional<c10::Event> held;  // absent: the step was not held back
   c10::Event start;
   c10::Event end;
   std::shared_ptr<Copy> copy;  // null: a step without data
+
+  explicit Step(const std::function<c10::Event()>& make)
+      : submitted(make()), start(make()), end(make()) {}
 };
 
 class StreamDevice final : public Device {
  public:
   StreamDevice(DeviceInfo info, int64_t queue_depth, HostAllocator allocate,
-               std::function<std::unique_ptr<FrameDecoder>()> make_decoder)
+               std::function<std::unique_ptr<FrameDecoder>()> make_decoder, HoldStream hold)
       : info_(std::move(info)),
         device_(info_.torch_device),
         queue_depth_(static_cast<size_t>(queue_depth)),
         allocate_(std::move(allocate)),
         guard_(device_.type()),
         copy_stream_(guard_.getStreamFromGlobalPool(device_)),
+        hold_(std::move(hold)),
         frames_(device_, allocate_, std::move(make_decoder)) {}
 
   ~StreamDevice() override {
     try {
       if (!copying_.empty()) copying_.back().copy->end.synchronize();
+      if (held_on_) held_on_->synchronize();  // the gate is ours
     } catch (...) {
       // A failed device reads no host memory any more.
     }
@@ -119,8 +134,15 @@ class StreamDevice final : public Device {
       outstanding_[outstanding_.size() - queue_depth_].end.synchronize();
     }
     if (!timeline_) anchor(stream);
-    Step step{Clock::now(), make_event(), make_event(), make_event(), nullptr};
+    Step step([this] { return make_event(); });
+    step.ahead = !outstanding_.empty() && !outstanding_.back().end.query();
+    step.recorded = Clock::now();
+    if (batch != nullptr) {
+      step.evaluation = batch->evaluation;
+      step.samples = batch->host.size;
+    }
     step.submitted.record(stream);
+    hold(step, stream);
     // A batch without a copy was made on this stream.
     if (batch != nullptr && batch->ready) {
       step.copy = std::static_pointer_cast<Copy>(batch->ready);
@@ -129,7 +151,14 @@ class StreamDevice final : public Device {
       guard_.recordDataPtrOnStream(batch->labels.storage().data_ptr(), stream);
     }
     step.start.record(stream);
-    work();
+    try {
+      work();
+    } catch (...) {
+      if (step.held) gate_.release();  // held_on_ stays: nobody will know when the stream got there
+      throw;
+    }
+    step.launched = Clock::now();
+    if (step.held) gate_.release();
     step.end.record(stream);
     outstanding_.push_back(std::move(step));
     resolve();
@@ -164,6 +193,16 @@ class StreamDevice final : public Device {
 
   c10::Event make_event() const { return {device_.type(), c10::EventFlag::BACKEND_DEFAULT}; }
 
+  // One step at a time.
+  void hold(Step& step, const c10::Stream& stream) {
+    if (!hold_ || held_on_ || !gaps_[step.evaluation].hold_next()) return;
+    gate_.try_acquire();  // opened too late, the last time
+    if (!hold_(stream, gate_)) return;
+    step.held = make_event();
+    step.held->record(stream);
+    held_on_ = stream;
+  }
+
   // The event from which the first gap counts, completed at a known time.
   void anchor(const c10::Stream& stream) {
     last_end_ = make_event();
@@ -177,11 +216,19 @@ class StreamDevice final : public Device {
       Step& step = outstanding_.front();
       EventTimes times;
       times.recorded = step.recorded;
+      times.ahead = step.ahead;
       times.gap = between(*last_end_, step.submitted);
-      times.wait = between(step.submitted, step.start);
+      if (step.held) times.held = between(step.submitted, *step.held);
+      times.wait = between(step.held ? *step.held : step.submitted, step.start);
       times.work = between(step.start, step.end);
       if (step.copy) times.copy = between(step.copy->begin, step.copy->end);
-      finished_.push_back(timeline_->add(times));
+      BusyInterval busy = timeline_->add(times);
+      busy.starved = gaps_[step.evaluation].starved({.samples = step.samples,
+                                                     .launched = step.launched,
+                                                     .start = busy.end - times.work,
+                                                     .work = times.work});
+      finished_.push_back(busy);
+      if (step.held) held_on_.reset();
       last_end_ = std::move(step.end);
       outstanding_.pop_front();
     }
@@ -197,10 +244,15 @@ class StreamDevice final : public Device {
   const HostAllocator allocate_;
   const c10::impl::VirtualGuardImpl guard_;
   const c10::Stream copy_stream_;
+  const HoldStream hold_;
   FrameUpload frames_;
 
   std::mutex copying_mutex_;  // copy() may be called by another thread
   std::deque<Copying> copying_;
+
+  std::array<LaunchGaps, 2> gaps_;  // of training steps, of evaluating ones
+  std::binary_semaphore gate_{0};
+  std::optional<c10::Stream> held_on_;  // while a step that was held back is outstanding
 
   std::optional<c10::Event> last_end_;
   std::optional<EventTimeline> timeline_;
@@ -212,9 +264,9 @@ class StreamDevice final : public Device {
 
 std::unique_ptr<Device> make_stream_device(
     DeviceInfo info, int64_t queue_depth, HostAllocator allocate,
-    std::function<std::unique_ptr<FrameDecoder>()> make_decoder) {
+    std::function<std::unique_ptr<FrameDecoder>()> make_decoder, HoldStream hold) {
   return std::make_unique<StreamDevice>(std::move(info), queue_depth, std::move(allocate),
-                                        std::move(make_decoder));
+                                        std::move(make_decoder), std::move(hold));
 }
 
 }  // namespace stoker

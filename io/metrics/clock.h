@@ -25,13 +25,15 @@ inline Clock::duration from_seconds(double s) {
 // One step as the device saw it, on the host's steady clock. A value. The device could have begun
 // at `submitted`; where `start` is later than both that and the end of the step before, it waited
 // for the batch's copy. copy: how long that copy took; 0 if the batch was not copied. peers: for
-// how long of the step it waited for other ranks, where the device knows.
+// how long of the step it waited for other ranks, where the device knows. starved: for how long of
+// the step the device had nothing to do because the host had not launched the next part of it.
 struct BusyInterval {
   TimePoint submitted;
   TimePoint start;
   TimePoint end;
   Clock::duration copy{};
   Clock::duration peers{};
+  Clock::duration starved{};
 };
 
 }  // namespace stoker

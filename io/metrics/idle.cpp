@@ -31,8 +31,12 @@ void IdleAttribution::add_step(const BusyInterval& step) {
   idle(IdleCause::h2d) += ran(submitted, start);
   const Duration all = ran(start, end);
   const Duration peers = std::min(step.peers, all);
-  busy_ += all - peers;
+  const Duration starved = std::min(step.starved, all - peers);
+  const Duration checkpoint = std::min(starved, within(Segment::checkpoint_stall, start, end));
+  busy_ += all - peers - starved;
   idle(IdleCause::peers) += peers;
+  idle(IdleCause::checkpoint) += checkpoint;
+  idle(IdleCause::host) += starved - checkpoint;
   copy_ += step.copy;
   last_end_ = end;
   // Later gaps begin here, so that older segments are of no use any more. The list stays short.
@@ -67,16 +71,21 @@ void IdleAttribution::attribute(TimePoint from, TimePoint to) {
   idle(IdleCause::host) += left;
 }
 
-IdleAttribution::Duration IdleAttribution::ran(TimePoint from, TimePoint to) {
-  Duration time = to - from;
+IdleAttribution::Duration IdleAttribution::within(Segment segment, TimePoint from,
+                                                  TimePoint to) const {
+  Duration time{};
   for (const SegmentInterval& interval : segments_) {
     const TimePoint begin = std::max(from, interval.begin);
     const TimePoint end = std::min(to, interval.end);
-    if (interval.segment != Segment::paused || begin >= end) continue;
-    paused_ += end - begin;
-    time -= end - begin;
+    if (interval.segment == segment && begin < end) time += end - begin;
   }
   return time;
+}
+
+IdleAttribution::Duration IdleAttribution::ran(TimePoint from, TimePoint to) {
+  const Duration paused = within(Segment::paused, from, to);
+  paused_ += paused;
+  return to - from - paused;
 }
 
 DeviceTime IdleAttribution::total() const {

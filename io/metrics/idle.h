@@ -40,8 +40,9 @@ struct DeviceTime {
 //    checkpoint_stall -> checkpoint, all others, and what no segment covers, -> host.
 // 3. From then until the step started, the device waited for the batch's copy -> h2d.
 // 4. What of the device's time the process stood still counts for nothing: it is not observed.
-// 5. Idle time inside a step is not seen, so on a GPU the sum is a lower bound; but for the time in
-//    which the step waited for another rank's gradients -> peers.
+// 5. Of the time inside a step, that in which the device waited for the host to launch the rest
+//    of it (BusyInterval::starved) -> checkpoint, as far as the host waited for one meanwhile, else
+//    host; and that in which the step waited for another rank's gradients -> peers.
 //
 // Example: the host waits for data until 10, then submits a step at 12 that starts at 15 and ends
 // at 40; the step before ended at 4. Idle are 6 for data, 2 for the host, 3 for h2d; busy are 25.
@@ -70,6 +71,8 @@ class IdleAttribution {
 
   // Splits the gap [from, to) between the causes.
   void attribute(TimePoint from, TimePoint to);
+  // How long of [from, to) the trainer was in this segment.
+  Duration within(Segment segment, TimePoint from, TimePoint to) const;
   // How long of [from, to) the process ran, which is observed.
   Duration ran(TimePoint from, TimePoint to);
   Duration& idle(IdleCause cause) { return idle_[static_cast<size_t>(cause)]; }

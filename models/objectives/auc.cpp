@@ -1,5 +1,4 @@
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/bincount.h>
 #include <ATen/ops/bucketize.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/softmax.h>
@@ -82,7 +81,7 @@ class Auc final : public Metric {
         at::where(probability.isnan(), targets.eq(0).mul(last),
                   at::bucketize(probability, thresholds_.to(probability.device())));
     return at::cat({label_counts(logits, targets),
-                    at::bincount(above + targets.eq(0).mul(last + 1), {}, 2 * (last + 1))});
+                    occurrences(above + targets.eq(0).mul(last + 1), 2 * (last + 1))});
   }
   std::vector<Measure> measures(const std::vector<int64_t>& counts) const override {
     const std::span all(counts);

@@ -13,6 +13,9 @@
 
 namespace stoker {
 
+// How often each number from 0 to `bins` - 1 is in `numbers` (int64, none beyond): int64 [bins] on
+// their device. at::bincount waits for the device, to see how large the result is.
+at::Tensor occurrences(const at::Tensor& numbers, int64_t bins);
 // How many counts there are.
 int64_t label_count_size(int64_t classes);
 // Counts a batch: int64 [label_count_size()], on its device. logits [N, classes], labels int64 [N].

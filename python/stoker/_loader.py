@@ -263,7 +263,11 @@ class _Iteration:
             self._over = True
             raise StopIteration
         batch = Batch(made)
-        return loader._to_device(batch) if loader._to_device is not None else batch
+        if loader._to_device is not None:
+            batch = loader._to_device(batch)
+        if watch is not None:
+            watch._begins()
+        return batch
 
 
 def folder_config(

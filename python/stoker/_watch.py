@@ -129,6 +129,9 @@ class watch:  # noqa: N801
             return
         self._core.take(batch.size, batch.epoch)
         self._in_step = True
+
+    def _begins(self) -> None:
+        """The step, on the device: behind the copy of its batch."""
         if self._clock is not None:
             self._clock.begin()
 

@@ -177,7 +177,7 @@ TEST(Emulated, rejects_what_it_cannot_use) {
       error_of([] { DeviceFixture fixture("{type: emulated, step_ms: 1, gflop_per_image: 7}"); }),
       "t.yaml:1:1: device: 'gflop_per_image' needs a preset");
   EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: emulated, preset: k90}"); }),
-            "t.yaml:1:26: device: 'preset' must be one of k4000, k80, h200, got 'k90' (did "
+            "t.yaml:1:26: device: 'preset' must be one of k4000, k80, h100, h200, got 'k90' (did "
             "you mean 'k80'?)");
   EXPECT_EQ(
       error_of([] {

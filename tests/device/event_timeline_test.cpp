@@ -16,9 +16,16 @@ struct Timeline {
   EventTimeline timeline{at(0)};
 
   // "submitted start end"
-  std::string add(int64_t recorded, int64_t gap, int64_t wait, int64_t work) {
-    const BusyInterval step =
-        timeline.add({at(recorded), microseconds(gap), microseconds(wait), microseconds(work), {}});
+  std::string add(int64_t recorded, int64_t gap, int64_t wait, int64_t work, int64_t held = 0,
+                  bool ahead = false) {
+    EventTimes times;
+    times.recorded = at(recorded);
+    times.ahead = ahead;
+    times.gap = microseconds(gap);
+    times.held = microseconds(held);
+    times.wait = microseconds(wait);
+    times.work = microseconds(work);
+    const BusyInterval step = timeline.add(times);
     const auto us = [](TimePoint t) {
       return std::to_string(std::chrono::duration_cast<microseconds>(t - at(0)).count());
     };
@@ -51,6 +58,19 @@ TEST(EventTimeline, no_step_starts_before_the_host_recorded_it) {
   EXPECT_EQ(t.add(640, 2, 0, 500), "640 640 1140");
 }
 
+TEST(EventTimeline, what_lies_between_two_steps_while_the_host_is_ahead_is_work) {
+  Timeline t;
+  EXPECT_EQ(t.add(1000, 1000, 0, 500), "1000 1000 1500");
+  EXPECT_EQ(t.add(1100, 200, 0, 500, 0, true), "1500 1500 2200");
+  EXPECT_EQ(t.add(1600, 200, 50, 500, 0, true), "2200 2250 2950");
+}
+
+TEST(EventTimeline, a_step_that_was_held_back_counts_as_submitted_from_then_on) {
+  Timeline t;
+  EXPECT_EQ(t.add(1000, 1000, 300, 500, 2000), "3000 3300 3800");
+  EXPECT_EQ(t.add(3100, 2, 0, 500), "3802 3802 4302");
+}
+
 TEST(EventTimeline, the_first_gap_counts_from_the_anchor) {
   Timeline t;
   EXPECT_EQ(t.add(10, 12, 0, 500), "12 12 512");
@@ -67,7 +87,10 @@ TEST(EventTimeline, a_clock_that_ran_fast_is_cut_in_the_report_and_corrected_by_
 
 TEST(EventTimeline, hands_on_the_time_of_the_copy) {
   EventTimeline timeline(at(0));
-  EXPECT_EQ(timeline.add({at(0), {}, {}, microseconds(10), microseconds(7)}).copy, microseconds(7));
+  EventTimes times;
+  times.recorded = at(0);
+  times.copy = microseconds(7);
+  EXPECT_EQ(timeline.add(times).copy, microseconds(7));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ class StreamedSamples : public ::testing::Test {
   const std::unique_ptr<Device> device_ = [] {
     set_guard(&guard);
     return make_stream_device({"fake", at::Device(at::kMeta, 0), false, true, "events"}, 2,
-                              host_buffer, nullptr);
+                              host_buffer, nullptr, nullptr);
   }();
 };
 

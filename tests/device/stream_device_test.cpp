@@ -138,14 +138,24 @@ class StreamDevice : public ::testing::Test {
     result.labels = std::make_shared<std::vector<int64_t>>(4);
     return result;
   }
+  // The fake stream waits as long as all of `late` takes.
+  HoldStream hold() {
+    return [this](const c10::Stream&, std::binary_semaphore&) {
+      gpu.launch(milliseconds(20));
+      ++held_;
+      return true;
+    };
+  }
   void run(Clock::duration work) {
     const DeviceBatch on_device = device_->copy(batch(), kSpec);
     device_->run(&on_device, [&] { gpu.launch(work); });
   }
 
+  int held_ = 0;
+  std::vector<BusyInterval> steps_;
   static inline const c10::impl::DeviceGuardImplInterface* original_ = nullptr;
   const std::unique_ptr<Device> device_ = make_stream_device(
-      {"fake", at::Device(at::kMeta, 0), false, true, "events"}, 2, allocate, nullptr);
+      {"fake", at::Device(at::kMeta, 0), false, true, "events"}, 2, allocate, nullptr, hold());
 };
 
 TEST_F(StreamDevice, reads_from_its_events_how_long_steps_worked_and_waited_for_their_copies) {
@@ -167,6 +177,25 @@ TEST_F(StreamDevice, reads_from_its_events_how_long_steps_worked_and_waited_for_
     EXPECT_GE(steps[i].submitted, last);
     last = steps[i].end;
   }
+}
+
+// Each step's second kernel is launched 2 ms after the first one, which takes 1 ms.
+TEST_F(StreamDevice, finds_gaps_within_steps_once_it_has_held_one_back) {
+  for (int step = 0; step < 12; ++step) {
+    device_->run(nullptr, [&] {
+      gpu.launch(milliseconds(1));
+      std::this_thread::sleep_for(milliseconds(2));
+      gpu.launch(milliseconds(1));
+    });
+    device_->collect(true).swap(steps_);
+    const Clock::duration work = steps_.at(0).end - steps_.at(0).start;
+    if (step == 7) {
+      EXPECT_EQ(work, milliseconds(2));
+    }
+    const Clock::duration gaps = step > 7 ? work - milliseconds(2) : Clock::duration{};
+    EXPECT_NEAR(seconds(steps_[0].starved), seconds(gaps), 1e-6) << step;
+  }
+  EXPECT_EQ(held_, 1);
 }
 
 TEST_F(StreamDevice, hands_out_every_step_once) {

@@ -1,4 +1,5 @@
-"""acceptance.py OUT [--stand-in] [--only PART...]: runs the parts, writes OUT/acceptance.json, OUT/acceptance.md, and OUT/failures.log.
+"""acceptance.py OUT [--stand-in] [--only PART...]: runs the parts, writes OUT/acceptance.json,
+OUT/acceptance.md, and OUT/failures.log.
 
 The exit code is 0 where no check failed, else 1. A part that fails, or takes too long, does not stop the others.
 """

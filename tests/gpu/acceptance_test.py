@@ -16,7 +16,7 @@ from stoker import BUILD, STOKER
 HERE = pathlib.Path(__file__).resolve().parent
 LIMIT = 64 << 20
 PATIENCE_S = 800  # for some 40 commands
-PARTS = ["environment", "idle", "training", "frames", "resume", "checkpoint", "loader", "dataloader"]
+PARTS = ["environment", "frames", "resume", "training", "idle", "checkpoint", "loader", "peers", "python"]
 
 
 def libtorch():
@@ -55,9 +55,11 @@ class IdleTest(unittest.TestCase):
                 json.dumps({"baseTimeNanoseconds": self.BEGAN_S * 10**9, "traceEvents": profile}))
             steps = [{"ph": "X", "cat": "device", "name": "step", "pid": 1, "tid": 2, "ts": 1e6 + begin, "dur": took}
                      for begin, took in ((500, 1050), (1900, 500))]  # a step begins before, one ends after
-            (run.directory / "trace.json").write_text(json.dumps(steps))
-            ours, theirs = busy.idle_shares(run, gpu=True)
-        self.assertAlmostEqual(ours, 1 - 650 / 1000)
+            starved = [steps[0] | {"name": "starved", "dur": 550}]  # of which 500 before the window
+            (run.directory / "trace.json").write_text(json.dumps(steps + starved))
+            ours, theirs, between = busy.idle_shares(run, gpu=True)
+        self.assertAlmostEqual(ours, 1 - 600 / 1000)
+        self.assertAlmostEqual(between, 1 - 650 / 1000)
         self.assertAlmostEqual(theirs, 1 - 600 / 1000)
 
 
@@ -110,7 +112,7 @@ class AcceptanceTest(unittest.TestCase):
         self.assertLess(sum(path.stat().st_size for path in made.rglob("*") if path.is_file()), LIMIT)
         made.rename(bundle)
         path = f"{pathlib.Path(sys.executable).parent}:/usr/bin:/bin"
-        result = acceptance(bundle / "tests/gpu/acceptance.sh", self.dir / "out", "--stand-in", "environment", "frames",
+        result = acceptance(bundle / "tests/gpu/acceptance.sh", self.dir / "out", "--stand-in", "--only", "environment", "frames",
                             "loader", env={"PATH": path, "STOKER_LIBTORCH": str(libtorch())})
         self.assertEqual(list(result["parts"]), ["environment", "frames", "loader"])
         self.assert_passed(result["parts"]["loader"], "batches are the same with any number of workers")

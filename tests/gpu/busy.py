@@ -34,20 +34,29 @@ def of_profiler(path, gpu):
 
 
 def of_program(run):
-    """The same by trace.json, which counts from the program's start."""
+    """(steps, their parts in which the device waited for the host) by trace.json, which counts from the program's start."""
     trace = json.loads((run.directory / "trace.json").read_text(encoding="utf-8"))
-    return [interval(e, 1e6 * run.summary["started_unix_s"]) for e in trace if e.get("cat") == "device"]
+    return [[interval(e, 1e6 * run.summary["started_unix_s"]) for e in trace
+             if e.get("cat") == "device" and e["name"] == name] for name in ("step", "starved")]
+
+
+def idle_between_steps(run, window):
+    """By the program; the window in seconds since 1970."""
+    window = tuple(1e6 * at for at in window)
+    return 1 - covered(of_program(run)[0], window) / (window[1] - window[0])
 
 
 def idle_shares(run, gpu):
-    """(by the program, by the profiler), over the windows that were profiled: each from its first to its last work."""
-    ours, length, busy = of_program(run), 0.0, [0.0, 0.0]
+    """(by the program, by the profiler, the program's between steps alone), over the windows that were profiled: each
+    from its first to its last work."""
+    (steps, starved), length, busy = of_program(run), 0.0, [0.0, 0.0, 0.0]
     for path in sorted(run.directory.glob("profile-*.json")):
         theirs = of_profiler(path, gpu)
         if not theirs:
             continue
         window = min(begin for begin, _ in theirs), max(end for _, end in theirs)
         length += window[1] - window[0]
-        busy[0] += covered(ours, window)
+        busy[0] += covered(steps, window) - covered(starved, window)
         busy[1] += covered(theirs, window)
+        busy[2] += covered(steps, window)
     return tuple(1 - b / length for b in busy) if length else None

@@ -38,8 +38,8 @@ class Utilisation:
             self._samples.append((time.time(), share))
 
     def between(self, begin, end):
-        """The mean between two times since 1970."""
-        shares = [share for at, share in self._samples if begin <= at <= end]
+        """The mean between two times since 1970, but for the first second, whose samples are of what was before."""
+        shares = [share for at, share in self._samples if begin + 1 <= at <= end]
         self.count = len(shares)
         if not shares:
             raise Failed("NVML gave no sample in the window")

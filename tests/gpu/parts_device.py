@@ -39,9 +39,9 @@ def computing(plan, **sections):
                         "profile": {"every_steps": plan.idle_steps // 3, "steps": plan.idle_steps // 4}}} | sections
 
 
-def idle_cases(program, plan):
-    """What is made to be the cause -> the sections that make it so."""
-    tiers = program.tiers("idle-sets")
+def idle_cases(program, plan, sets):
+    """What is made to be the cause -> the sections that make it so. `sets`: a folder for checkpoints."""
+    tiers = program.tiers(sets)
     slow = {"type": "emulated", "read_latency_ms": plan.slow_read_ms, "read_mb_per_s": 1e5, "write_mb_per_s": 1e5,
             "inner": tiers["data"]}
     tested = max(0.1, min(0.9, 1 - 1.6 * plan.batch / FILES))  # there has to be a batch to train on
@@ -65,7 +65,7 @@ def idle(program, plan, part):
     """Both shares are of the same windows; the program's lacks what is idle within a step."""
     part.note("profiler: kernels, memsets and copies within the device, on the stream of the steps, by CUPTI"
               if plan.gpu else "profiler: LibTorch's operators on the trainer's thread, in place of kernels")
-    for cause, sections in idle_cases(program, plan).items():
+    for cause, sections in idle_cases(program, plan, "idle-sets").items():
         try:
             run = program.train(computing(plan, **sections))
         except Failed as failed:
@@ -76,9 +76,9 @@ def idle(program, plan, part):
             part.check(f"{cause}: the profiler saw work on the device", False, "yes", False)
             continue
         named = run.main_cause()
-        part.row(made=cause, named=named, program_idle=shares[0], profiler_idle=shares[1],
+        part.row(made=cause, named=named, program_idle=shares[0], profiler_idle=shares[1], between_steps=shares[2],
                  difference=shares[0] - shares[1], share_of_named=run.summary["device"]["idle_share_by_cause"][named])
-        judged(part, cause, "the profiler's", *shares)
+        judged(part, cause, "the profiler's", *shares[:2])
         if cause != "h2d":  # an engine for JPEG may be fast enough
             part.check(f"{cause}: main cause named", named, cause, named == cause, hardware=True)
     if plan.gpu:
@@ -86,22 +86,24 @@ def idle(program, plan, part):
 
 
 def idle_by_nvml(program, plan, part):
-    """Without the profiler, over the later half of each training. NVML counts a time in which any kernel runs, on any
-    stream; it looks a few times a second."""
-    for cause, sections in idle_cases(program, plan).items():
+    """Without the profiler, over the later half of each training. NVML averages over up to a second, and counts a time
+    in which any work is on the device, on any stream: gaps of microseconds within a step are nothing to it."""
+    for cause, sections in idle_cases(program, plan, "nvml-sets").items():
         unprofiled = {"training": {"epochs": 10000, "precision": plan.precision, "channels_last": True, "threads": 1},
-                      "metrics": {"every_steps": plan.reports, "sinks": [{"type": "csv"}]}}
+                      "metrics": {"every_steps": plan.reports,
+                                  "sinks": [{"type": "csv"}, {"type": "trace", "steps": 1000000}]}}
         try:
             with Utilisation() as utilisation:
-                run = program.train_for(plan.seconds, computing(plan, **sections) | unprofiled)
+                run = program.train_for(plan.nvml_seconds, computing(plan, **sections) | unprofiled)
             steady = run.steady()
         except Failed as failed:
             part.failed(f"{cause}, beside NVML", failed, made_beside_nvml=cause)
             continue
-        busy_share = utilisation.between(*steady.window)
-        part.row(made_beside_nvml=cause, named_then=steady.cause, idle_then=steady.idle, nvml_idle=1 - busy_share,
-                 nvml_samples=utilisation.count, nvml_difference=steady.idle - (1 - busy_share))
-        judged(part, cause, "NVML's", steady.idle, 1 - busy_share)
+        nvml_idle, between = 1 - utilisation.between(*steady.window), busy.idle_between_steps(run, steady.window)
+        part.row(made_beside_nvml=cause, named_then=steady.cause, idle_then=steady.idle, idle_between_steps=between,
+                 nvml_idle=nvml_idle, nvml_samples=utilisation.count, nvml_difference=between - nvml_idle)
+        if cause in ("data", "host"):  # NVML counts copies and nvJPEG as work, too
+            judged(part, cause, "NVML's", between, nvml_idle)
 
 
 def one_image_a_step(program, plan, on_device):
@@ -111,8 +113,9 @@ def one_image_a_step(program, plan, on_device):
         "device": plan.device, "storage": tiers,
         "decoder": {"type": "jpeg", "size": plan.size, "scaled_decode": False, "on_device": on_device},
         "loader": {"type": "prefetched", "batch_size": 1, "workers": 1, "shuffle": False},
-        "model": {"type": "linear"}, "optimizer": {"type": "sgd", "lr": 1e-5},
-        "training": {"max_steps": plan.images + 1},
+        # So little that the loss stays: a small gradient would be lost in the digits of the weights.
+        "model": {"type": "linear"}, "optimizer": {"type": "sgd", "lr": 2e-6},
+        "training": {"max_steps": plan.images + 1, "precision": "fp32"},
         "checkpoint": {"type": "direct", "slow": "sets", "every_steps": 1, "keep_last": 100, "durability": "none"},
         "metrics": {"every_steps": 1, "sinks": [{"type": "csv"}]}})
     found = pixels.images(pathlib.Path(tiers["sets"]["root"]) / "train", plan.images)
@@ -148,7 +151,8 @@ def training_sections(program, plan, case):
     files = {"type": "image_folder", "storage": "data"}
     kept = case.pixels == "kept" and case.loader != "device_resident"
     data = {"dataset": {"type": "decoded", "inner": files, "decoder": {"type": "jpeg", "size": plan.size}},
-            "decoder": {"type": "raw", "width": plan.size, "height": plan.size}} if kept else {"dataset": files, "decoder": decoder}
+            "decoder": {"type": "raw", "width": plan.size, "height": plan.size}}
+    data = data if kept else {"dataset": files, "decoder": decoder}
     return data | {
         "storage": {"data": {"type": "posix", "root": str(program.many(case.data, plan.files))}},
         "device": plan.rate_device, "model": {"type": plan.rate_model},

@@ -8,8 +8,8 @@ LOADERS = ("stoker", "torch", "torch_gpu", "dali")
 def trained(program, plan, loader, data, *arguments):
     return program.python(
         HERE / "torch_training.py", loader, program.many(data, plan.files), "--device", plan.device["type"],
-        "--batch", plan.batch, "--size", plan.size, "--workers", plan.workers[-1], "--seconds", plan.seconds,
-        "--precision", plan.precision, *arguments)
+        "--batch", plan.batch, "--size", plan.size, "--workers", plan.workers[-1],
+        "--seconds", plan.seconds, "--warm-up", plan.warm_up, "--precision", plan.precision, *arguments)
 
 
 def peers(program, plan, part):

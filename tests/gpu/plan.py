@@ -18,13 +18,15 @@ class Plan:
     idle_steps: int
     steps: int            # between a resumed run's begin and end
     seconds: float        # of each training, after its first report
+    nvml_seconds: float   # the same beside NVML, whose samples are of up to a second
+    warm_up: int          # steps of a training in PyTorch before its window
     files: int            # of a data set, some of them many times: epochs of some thousand images
     reports: int          # steps between two of them
     rounds: int
     floor_steps: int      # of each round
     workers: tuple
     matrix: tuple         # of Case
-    peers: tuple          # data sets that they train on
+    peers: tuple          # data sets that it trains on
     command_s: int        # at most, of one command
     budget_s: dict        # of each part; the sum is what the whole may take
 
@@ -62,11 +64,11 @@ def whole_matrix():
 
 GPU = Plan(
     name="gpu", device={"type": "cuda"}, rate_device={"type": "cuda"}, model="alexnet", rate_model="alexnet",
-    slow_read_ms=0.2, size=224, batch=256, precision="bf16", images=12, idle_steps=40, steps=6, seconds=3, files=6000, reports=10,
-    rounds=3, floor_steps=100, workers=(1, 2, 4, 8, 16), matrix=tuple(whole_matrix()), peers=("small", "photographs"),
+    slow_read_ms=0.2, size=224, batch=256, precision="bf16", images=12, idle_steps=40, steps=6, seconds=3,
+    nvml_seconds=7, warm_up=40, files=6000, reports=10, rounds=3, floor_steps=100, workers=(1, 2, 4, 8, 16), matrix=tuple(whole_matrix()), peers=("small", "photographs"),
     command_s=60,
-    budget_s={"environment": 15, "frames": 30, "resume": 50, "training": 190, "idle": 75, "checkpoint": 50,
-              "loader": 35, "peers": 75, "python": 20})
+    budget_s={"environment": 15, "frames": 30, "resume": 40, "training": 150, "idle": 75, "checkpoint": 40,
+              "loader": 15, "peers": 130, "python": 40})
 
 # Before the whole: whether each part works.
 SHORT = dataclasses.replace(
@@ -77,7 +79,7 @@ SHORT = dataclasses.replace(
 STAND_IN = Plan(
     name="stand-in", device={"type": "cpu"}, rate_device={"type": "emulated", "preset": "h200"}, model="resnet18",
     rate_model="linear", slow_read_ms=10, size=32, batch=8, precision="fp32", images=4, idle_steps=12, steps=2,
-    seconds=0.3, files=1, reports=5, rounds=1, floor_steps=4,
+    seconds=0.3, nvml_seconds=0, warm_up=4, files=1, reports=5, rounds=1, floor_steps=4,
     workers=tuple(count for count in (1, 2) if count <= (os.cpu_count() or 1)),
     matrix=(*(Case("small", "kept" if loader == "device_resident" else "jpeg", loader) for loader in LOADERS),
             Case("small", "kept", "device_prefetched"), Case("small", "jpeg", "device_prefetched", "resize"),

@@ -15,7 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PEERS = HERE.parent / "bench" / "peers"
 STOKER = os.environ["STOKER"]
-PACKAGE = ROOT / "python" if (ROOT / "python/stoker/_core.abi3.so").exists() else ROOT / "build/python"  # a bundle's, or the build's
+# A bundle's Python package, or the build's.
+PACKAGE = ROOT / "python" if (ROOT / "python/stoker/_core.abi3.so").exists() else ROOT / "build/python"
 DATA = next(path for name in ("caltech101-sample", "caltech101-mini") if (path := ROOT / "datasets" / name).is_dir())
 FILES = len(list(DATA.glob("*/*.jpg")))
 # images/s, device idle share, its main cause; and between which times since 1970 that was.

@@ -16,7 +16,6 @@ from torch import nn
 
 import common
 
-WARM_UP = 20  # steps; then the window begins
 
 
 def parsed():
@@ -28,6 +27,8 @@ def parsed():
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--warm-up", type=int, default=40,
+                        help="steps before the window: processes give their first batches all at once")
     parser.add_argument("--precision", default="bf16", choices=["bf16", "fp32"])
     parser.add_argument("--watch", action="store_true", help="with stoker.watch around the loop, and looking at its tensors")
     return parser.parse_args()
@@ -193,13 +194,13 @@ def main():
         found = {"watch_idle": run.device_idle_share, "watch_level": run.level, "watch_verdict": run.verdict,
                  "whole_idle": steps.idle(0)[0], **looked_at()}
     else:
-        steps.until(batches, lambda: len(steps.times) >= WARM_UP)
+        steps.until(batches, lambda: len(steps.times) >= OPTIONS.warm_up)
         end = time.monotonic() + OPTIONS.seconds
-        steps.until(batches, lambda: time.monotonic() > end and len(steps.times) > WARM_UP + 1)
-        share, span = steps.idle(WARM_UP)
-        count = len(steps.times) - WARM_UP
+        steps.until(batches, lambda: time.monotonic() > end and len(steps.times) > OPTIONS.warm_up + 1)
+        share, span = steps.idle(OPTIONS.warm_up)
+        count = len(steps.times) - OPTIONS.warm_up
         found = {"images_per_s": (count - 1) * OPTIONS.batch / span if count > 1 else None, "idle": share, "steps": count}
-        durations = [b.elapsed_time(e) / 1e3 if GPU else e - b for b, e in steps.times[WARM_UP:]]
+        durations = [b.elapsed_time(e) / 1e3 if GPU else e - b for b, e in steps.times[OPTIONS.warm_up:]]
         found["step_ms"] = 1e3 * statistics.median(durations)
     print(json.dumps(found | {"versions": versions}), flush=True)
 

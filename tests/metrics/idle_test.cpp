@@ -81,6 +81,19 @@ TEST(Idle, waiting_for_peers_is_taken_off_the_step) {
   EXPECT_EQ(t.idle.total().busy, 0);
 }
 
+TEST(Idle, what_a_step_was_starved_is_the_hosts_but_for_what_it_waited_for_a_checkpoint) {
+  Timeline t;
+  t.segment(Segment::compute, 0, 10).step(0, 0, 10);
+  t.segment(Segment::compute, 10, 12).segment(Segment::checkpoint_stall, 12, 15);
+  t.segment(Segment::compute, 15, 20);
+  t.idle.add_step(
+      {.submitted = at(10), .start = at(10), .end = at(20), .starved = milliseconds(4)});
+  EXPECT_EQ(t.text(), "20 = 16 + 0 + 0 + 3 + 1");
+  t.idle.add_step(
+      {.submitted = at(20), .start = at(20), .end = at(30), .starved = milliseconds(9)});
+  EXPECT_EQ(t.text(), "30 = 17 + 0 + 0 + 3 + 10");
+}
+
 TEST(Idle, filling_the_pipeline_is_idle_time_because_of_data) {
   Timeline t;
   t.segment(Segment::other, 0, 2).segment(Segment::data_wait, 2, 50).step(50, 50, 80);

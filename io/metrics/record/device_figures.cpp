@@ -41,8 +41,8 @@ std::vector<Figure> busy_and_idle() {
        "busy_s.",
        kDevice, observed(&DeviceTime::copy)},
       {"device.idle_s.{cause}", counter, Unit::seconds,
-       "Time between steps in which the device has no work, by what the host does meanwhile. Gaps "
-       "inside a step are not seen, so on a GPU this is a lower bound.",
+       "Time in which the device has no work, by what the host does meanwhile: between steps, and "
+       "on a GPU within them as far as a step takes longer than one that was launched ahead.",
        kDevice, each(idle_cause_name, idle)},
       {"device.busy_share", quotient, Unit::share,
        "The share of the observed time in which the device was busy: busy_s / observed_s.",
