@@ -162,7 +162,7 @@ std::optional<std::string> device_option(const ExperimentOptions& options, const
   return value->scalar;
 }
 
-void put_step(Inputs& inputs, const ExperimentOptions& options) {
+void put_step(Inputs& inputs, const ExperimentOptions& options, bool on_host) {
   const double steps = inputs.figure("step_duration_s.count");
   const bool emulated = options.device.info().emulated;
   const double busy_ms = 1e3 * inputs.figure("device.busy_s") / steps;
@@ -175,8 +175,10 @@ void put_step(Inputs& inputs, const ExperimentOptions& options) {
   const double host = inputs.figure("segments_s.other") + inputs.figure("segments_s.log") +
                       inputs.figure("segments_s.h2d");
   inputs.put("workload.costs.host_ms", 1e3 * host / steps, "segments_s.other + log + h2d");
-  inputs.put("workload.costs.copy_ms", 1e3 * inputs.figure("device.copy_s") / steps,
-             "device.copy_s / steps");
+  if (!on_host) {
+    inputs.put("workload.costs.copy_ms", 1e3 * inputs.figure("device.copy_s") / steps,
+               "device.copy_s / steps");
+  }
   if (const auto depth = device_option(options, "queue_depth")) {
     inputs.put("workload.costs.queue_depth", *depth, kConfig);
   }
@@ -188,6 +190,23 @@ void put_step(Inputs& inputs, const ExperimentOptions& options) {
       inputs.put(std::string("machine.network.") + key, *value, kConfig);
     }
   }
+}
+
+// What the threads did, and how much of it was computing. The rest is waiting: for a file, for a
+// core that another process had, or for an emulation's time to pass.
+void put_cores(Inputs& inputs, const nlohmann::json& environment, bool on_host) {
+  inputs.put("machine.cores", number_at(environment, "cpu.cores").value_or(1),
+             "environment.json: cpu.cores");
+  const double threads = on_host ? number_at(environment, "threads").value_or(1) : 0;
+  if (on_host) inputs.put("workload.costs.step_cores", threads, "environment.json: threads");
+  const std::string stages = "loaders.train.stages.";
+  const double busy = inputs.figure(stages + "read.duration_s.sum") +
+                      inputs.figure(stages + "decode.duration_s.sum") +
+                      threads * (inputs.figure("device.busy_s") + inputs.figure("segments_s.eval"));
+  const double computed = inputs.figure("process.cores") * inputs.figure("wall_s");
+  if (busy == 0 || computed == 0) return;
+  inputs.put("workload.costs.core_share", std::min(1.0, computed / busy),
+             "process.cores * wall_s / (stages.read + decode + steps)");
 }
 
 void put_checkpoints(Inputs& inputs, const ExperimentOptions& options) {
@@ -241,7 +260,10 @@ MeasuredInputs measured_inputs(const std::string& directory) {
       put_tier(inputs, tier, options.storage.at(tier));
     }
     put_data(inputs, options, measured.sample_bytes);
-    put_step(inputs, options);
+    const nlohmann::json& timing = member_at(run.environment, "device.timing_method");
+    const bool on_host = timing.is_string() && timing == "host";
+    put_step(inputs, options, on_host);
+    put_cores(inputs, run.environment, on_host);
     put_checkpoints(inputs, options);
     inputs.put("machine.ranks_per_node", inputs.figure("world_size"), "world_size");
     measured.tree = inputs.take();
