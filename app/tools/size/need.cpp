@@ -54,6 +54,7 @@ class Search {
     }
     need.holds = need.images_per_s >= kHolds * demand_;
     need.binds = need.holds ? "the GPUs" : binding(inputs, need);
+    if (need.binds == "the tier" && !asked_) choose_devices(*tier, need);
     return need;
   }
 
@@ -95,6 +96,20 @@ class Search {
     }
     need.workers = workers;
     need.images_per_s = best;
+  }
+
+  // As many as their number says, and then some: not all are busy at all times.
+  void choose_devices(NamedTier tier, TierNeed& need) const {
+    auto devices = static_cast<int64_t>(std::ceil(demand_ / need.images_per_s)) * tier.tier.stripes;
+    for (int attempt = 0; attempt < 4; ++attempt, devices += (devices + 2) / 3) {
+      tier.tier.stripes = devices;
+      TierNeed found;
+      choose_workers(with_tier(inputs_, tier), first_guess(&tier), found);
+      if (found.images_per_s < kHolds * demand_) continue;
+      need.devices = devices;
+      need.workers_of_devices = found.workers;
+      return;
+    }
   }
 
   std::string binding(const SimulationInputs& inputs, const TierNeed& need) const {

@@ -27,6 +27,9 @@ struct TierNeed {
   bool holds = false;
   // "the GPUs", "the cores", "the workers" or "the tier": what a better one of would change it.
   std::string binds;
+  // So many devices like this one, side by side, hold, with so many workers of each GPU. 0: one
+  // does, or it is not the tier that binds.
+  int64_t devices = 0, workers_of_devices = 0;
 };
 
 // What nodes need. Figures are of one node, but for the tiers, which all nodes share. A value.

@@ -16,6 +16,7 @@ namespace {
 
 // "20,000"; below 100 with one digit.
 std::string count(double value) {
+  if (value > 0 && value < 0.1) return "less than 0.1";
   if (value < 100) {
     const std::string text = fmt::format("{:.1f}", value);
     return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
@@ -83,8 +84,12 @@ std::string tier_sentence(const Answer& answer, const TierNeed& tier) {
   const std::string workers =
       fmt::format("{} worker{} for each GPU", tier.workers, tier.workers == 1 ? "" : "s");
   if (tier.holds) return fmt::format("gives all {} images/s, to {}", count(demand), workers);
-  return fmt::format("gives {} images/s of {}, to {}: {} bind{}", count(tier.images_per_s),
-                     count(demand), workers, tier.binds, tier.binds.ends_with('s') ? "" : "s");
+  std::string text =
+      fmt::format("gives {} images/s of {}, to {}: {} bind{}", count(tier.images_per_s),
+                  count(demand), workers, tier.binds, tier.binds.ends_with('s') ? "" : "s");
+  if (tier.devices == 0) return text;
+  return text + fmt::format("; {} such devices would hold, with {} workers for each GPU",
+                            tier.devices, tier.workers_of_devices);
 }
 
 // Of the cores and the tiers that somebody has, the one that gives least.
@@ -103,11 +108,10 @@ Binding binds_first(const Answer& answer) {
   if (least != nullptr) {
     const std::string what =
         least->binds == "the tier" ? "tier " + least->name : least->binds.substr(4);
-    return {what,
-            fmt::format("with {} a GPU waits {:.0f} % of its time", what,
-                        100 * (1 - least->images_per_s /
-                                       (need.images_per_s *
-                                        static_cast<double>(answer.options().machine.nodes))))};
+    const double demand = need.images_per_s * static_cast<double>(answer.options().machine.nodes);
+    return {what, fmt::format("a GPU waits {:.0f} % of its time for {}",
+                              100 * (1 - least->images_per_s / demand),
+                              what.starts_with("tier") ? what : "the " + what)};
   }
   if (own > 0) return {"GPUs", "what is sized here feeds them; faster storage changes nothing"};
   std::vector<std::string> good;
@@ -152,7 +156,9 @@ nlohmann::json json_of(const TierNeed& tier) {
           {"workers", tier.workers},
           {"images_per_s", tier.images_per_s},
           {"holds", tier.holds},
-          {"binds", tier.binds}};
+          {"binds", tier.binds},
+          {"devices", tier.devices},
+          {"workers_of_devices", tier.workers_of_devices}};
 }
 
 nlohmann::json json_of(const Answer& answer) {
