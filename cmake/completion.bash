@@ -2,7 +2,7 @@
 # From here: tests/run app/commands/completion_test --update
 _stoker_commands() {
   case "$*" in
-    "") echo "train launch check checkpoint environment bench headspace dataset darshan report compare timelogger trace doctor sweep simulate advise mount describe healthcheck list" ;;
+    "") echo "train launch check checkpoint environment bench headspace try dataset darshan report compare timelogger trace doctor sweep simulate size advise mount describe healthcheck list" ;;
     "checkpoint") echo "list verify" ;;
     "bench") echo "read loader decode storage lmdb checkpoint train" ;;
     "dataset") echo "fetch inspect synth convert stage" ;;
@@ -27,6 +27,7 @@ _stoker_options() {
     "bench checkpoint") echo "--help --json --rounds --loop --step-ms --every --loader --loop" ;;
     "bench train") echo "--help --json --threads --workers --steps --warm-up --rounds --bare --at-most" ;;
     "headspace") echo "--help --json --epochs --steps" ;;
+    "try") echo "--help --to --json" ;;
     "dataset") echo "--help" ;;
     "dataset fetch") echo "--help --to --archive --url --json" ;;
     "dataset inspect") echo "--help --json --samples" ;;
@@ -41,6 +42,7 @@ _stoker_options() {
     "doctor") echo "--help --verify --rounds --seconds --steps --dir --json" ;;
     "sweep") echo "--help --set --directory --restart --report-only --check --json" ;;
     "simulate") echo "--help --run --machine --what-if --inputs --json" ;;
+    "size") echo "--help --images-per-s --gpus --nodes --data --ru --run --dat --batch-size --decode-ms --measure --data --cores --trainer-cores --workers --tier --json" ;;
     "advise") echo "--help --capacity --max-file --fast --slow-fit --fast-fit --profile --output --auto --json" ;;
     "mount") echo "--help --mode --read-ahead --allow-other --threads --json" ;;
     "describe") echo "--help --plugin --json" ;;

@@ -67,11 +67,11 @@ class Bench:
         measured = every["images_per_s"]
         share = found["images_per_s"] / sized["images_per_s"]
         error = found["images_per_s"] / measured - 1
-        read = every["tiers"]["data"]["read"]
+        read = real["tiers"]["data"]["read"]  # of one rank; all have equal parts
         row = {"gpus": gpus, "images_per_s_of_each": rate, "decode_ms": decode_ms, "cores": cores, "tier": tier, "workers": found["workers"],
                "holds": found["holds"], "binds": found["binds"], "sized": found["images_per_s"], "measured": measured, "error": error,
-               "mb_per_s": [share * sized["mb_per_s"], 1e-6 * read["bytes"] / real["wall_s"]],
-               "requests_per_s": [share * sized["requests_per_s"], read["duration_s"]["count"] / real["wall_s"]]}
+               "mb_per_s": [share * sized["mb_per_s"], 1e-6 * gpus * read["bytes"] / real["wall_s"]],
+               "requests_per_s": [share * sized["requests_per_s"], gpus * read["duration_s"]["count"] / real["wall_s"]]}
         pairs = "  ".join(f"{row[name][0]:8.1f} {row[name][1]:8.1f}" for name in ("mb_per_s", "requests_per_s"))
         print(f"{gpus:4} {rate:8} {decode_ms:4} ms {cores:5} {tier:7} {found['workers']:7} {found['binds']:10} "
               f"{found['images_per_s']:8.1f} {measured:8.1f} {100 * error:+7.2f} %  {pairs}", flush=True)

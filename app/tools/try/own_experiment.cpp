@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/core/config/config.h"
+
 namespace stoker {
 namespace {
 
-constexpr int64_t kBatch = 32;
 constexpr int64_t kMeasured = 4000;  // samples, of which all are loaded some times
 
 int64_t training_samples(const DatasetReport& report) {
@@ -22,7 +23,11 @@ int64_t training_samples(const DatasetReport& report) {
 
 void fit_to_data(const DatasetReport& report, Node& experiment) {
   const int64_t samples = training_samples(report);
-  if (samples < kBatch) {
+  const Node* loader = experiment.find("loader");
+  const Node* given = loader == nullptr ? nullptr : loader->find("batch_size");
+  double batch = 0;
+  if (given != nullptr && parse_number(given->scalar, batch) &&
+      batch > static_cast<double>(samples)) {
     apply_override(experiment, fmt::format("loader.batch_size={}", std::max<int64_t>(1, samples)));
   }
   const auto bad = std::ssize(report.unreadable);
