@@ -22,7 +22,8 @@ using SteadyClock = std::chrono::steady_clock;
 class Cores {
  public:
   Cores(const std::string& node, int64_t count) {
-    if (count > 0) free_ = ::sem_open(("/" + node).c_str(), O_CREAT, 0600, count);
+    if (count == 0) return;
+    free_ = ::sem_open(("/" + node).c_str(), O_CREAT, 0600, count);
     if (free_ == SEM_FAILED) throw Error(ExitCode::environment, "no semaphore '" + node + "'");
   }
   ~Cores() {
