@@ -144,7 +144,8 @@ std::optional<Found> images(const fs::path& root, const Names& names) {
       return lower_case(name).find("val") != std::string::npos;
     });
     const bool labels = !test.empty() && !names_in(root / test.front()).folders.empty();
-    parts.emplace_back(labels ? "test_folder" : "split", labels ? quoted_text(test.front()) : tenth());
+    parts.emplace_back(labels ? "test_folder" : "split",
+                       labels ? quoted_text(test.front()) : tenth());
     return image_folder("a folder of images for each class, in parts", root, std::move(parts));
   }
   if (classes.size() == 1 && !has_image(names)) {
@@ -207,17 +208,18 @@ OwnData own_data(const std::string& path) {
     root = root.parent_path();
   }
   Found found = find_data(path, root, names);
-  if (names.files.size() == 1 && root != named) found.dataset[2].second = quoted_text(names.files[0]);
+  if (names.files.size() == 1 && root != named)
+    found.dataset[2].second = quoted_text(names.files[0]);
   OwnData own;
   own.name = plain_name(named);
   own.what = found.what;
-  own.experiment =
-      mapping({{"run", mapping({{"name", quoted_text(own.name)}})},
-               {"storage", mapping({{"data", mapping({{"type", word("posix")},
-                                                      {"root", quoted_text(found.root.string())}})}})},
-               {"dataset", mapping(found.dataset)},
-               {"decoder", mapping({{"type", word("auto")}, {"size", word("224")}})},
-               {"loader", mapping({{"type", word("prefetched")}, {"batch_size", word("32")}})}});
+  own.experiment = mapping(
+      {{"run", mapping({{"name", quoted_text(own.name)}})},
+       {"storage", mapping({{"data", mapping({{"type", word("posix")},
+                                              {"root", quoted_text(found.root.string())}})}})},
+       {"dataset", mapping(found.dataset)},
+       {"decoder", mapping({{"type", word("auto")}, {"size", word("224")}})},
+       {"loader", mapping({{"type", word("prefetched")}, {"batch_size", word("32")}})}});
   return own;
 }
 

@@ -144,7 +144,8 @@ struct SimulatedCosts {
       "Number of threads of the machine that compute a step. 0: an accelerator computes it.",
       Limits{0, 1e4});
     v("core_share", core_share,
-      "Share of read_ms, decode_ms, host_ms and of the time of step_cores in which a core computes. "
+      "Share of read_ms, decode_ms, host_ms and of the time of step_cores in which a core "
+      "computes. "
       "In the rest the thread waits.",
       Limits{0, 1});
     v("copy_ms", copy_ms, "Milliseconds to copy a rank's part of a batch to the device.", kMs);

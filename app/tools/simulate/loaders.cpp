@@ -15,8 +15,7 @@ int64_t device_ahead(const SimulatedWorkload& workload) {
 }  // namespace
 
 SimulatedLoaders::SimulatedLoaders(const SimulationInputs& inputs, const SizesOnly& sizes,
-                                   SimulatedTiers& tiers, SimulatedCores& cores,
-                                   EventQueue& events)
+                                   SimulatedTiers& tiers, SimulatedCores& cores, EventQueue& events)
     : data_(inputs.options.workload.data),
       read_time_(sim_time(inputs.options.workload.costs.read_ms / 1e3)),
       decode_time_(sim_time(inputs.options.workload.costs.decode_ms / 1e3)),

@@ -17,8 +17,9 @@ namespace stoker {
 // The loaders of all ranks: workers that claim the places of batches, oldest batch first, as
 // io/loader/pipeline.h says; `sync` is one worker that works while the trainer waits. One thread.
 //
-// Where neither a tier nor cores are modelled, nobody meets anybody, and a batch's end is calculated
-// when it is begun, exactly; else a sample (or a whole file) is some events. Failed samples are not modelled.
+// Where neither a tier nor cores are modelled, nobody meets anybody, and a batch's end is
+// calculated when it is begun, exactly; else a sample (or a whole file) is some events. Failed
+// samples are not modelled.
 class SimulatedLoaders {
  public:
   // All must outlive it. Owners of requests are the workers, from 0 to workers().
