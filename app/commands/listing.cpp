@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/base/component_kinds.h"
 #include "app/base/result_table.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/core/config/plugin.h"
@@ -22,29 +21,13 @@ namespace {
 
 using Kind = ComponentKind;
 
-// All kinds, with the plug-ins that are loaded by now.
-std::vector<Kind> kinds() {
-  std::vector<Kind> all{component_kind<Storage>(), component_kind<Dataset>(),
-                        component_kind<Decoder>(), component_kind<Loader>()};
-  if (other_half().kinds != nullptr)
-    std::ranges::move(other_half().kinds(), std::back_inserter(all));
-  all.push_back(component_kind<Checkpointer>());
-  all.push_back(component_kind<MetricsSink>());
-  return all;
-}
-
 Kind find_kind(const std::string& name) {
   std::vector<std::string> names;
-  for (const Kind& kind : kinds()) {
+  for (const Kind& kind : component_kinds()) {
     if (kind.name == name) return kind;
     names.push_back(kind.name);
   }
   throw Error(ExitCode::config, "unknown kind '" + name + "'" + suggestion(name, names));
-}
-
-// The keys of the experiment file; the options of its components are not among them.
-std::vector<FieldHelp> describe_experiment() {
-  return other_half().keys != nullptr ? other_half().keys() : describe_struct<DataOptions>();
 }
 
 nlohmann::json to_json(const std::vector<FieldHelp>& rows) {
@@ -99,6 +82,20 @@ std::string to_text(const std::string& title, const std::vector<FieldHelp>& rows
 
 }  // namespace
 
+std::vector<ComponentKind> component_kinds() {
+  std::vector<Kind> all{component_kind<Storage>(), component_kind<Dataset>(),
+                        component_kind<Decoder>(), component_kind<Loader>()};
+  if (other_half().kinds != nullptr)
+    std::ranges::move(other_half().kinds(), std::back_inserter(all));
+  all.push_back(component_kind<Checkpointer>());
+  all.push_back(component_kind<MetricsSink>());
+  return all;
+}
+
+std::vector<FieldHelp> experiment_keys() {
+  return other_half().keys != nullptr ? other_half().keys() : describe_struct<DataOptions>();
+}
+
 ExitCode list_components(const ListArguments& arguments) {
   if (arguments.figures) {
     fmt::print("{}", figures_page());
@@ -106,7 +103,7 @@ ExitCode list_components(const ListArguments& arguments) {
   }
   const std::vector<FailedPlugin> failed = load_plugins(arguments);
   const std::vector<Kind> chosen =
-      arguments.kind.empty() ? kinds() : std::vector<Kind>{find_kind(arguments.kind)};
+      arguments.kind.empty() ? component_kinds() : std::vector<Kind>{find_kind(arguments.kind)};
   nlohmann::json json = nlohmann::json::object();
   std::string text;
   for (const Kind& kind : chosen) {
@@ -129,7 +126,7 @@ ExitCode list_components(const ListArguments& arguments) {
 ExitCode describe_component(const ListArguments& arguments) {
   const std::vector<FailedPlugin> failed = load_plugins(arguments);
   if (arguments.kind.empty()) {
-    const std::vector<FieldHelp> rows = describe_experiment();
+    const std::vector<FieldHelp> rows = experiment_keys();
     return print_result(arguments.json, to_json(rows), to_text("experiment file", rows), 2);
   }
   const Kind kind = find_kind(arguments.kind);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "app/base/component_kinds.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -15,6 +16,11 @@ struct ListArguments {
   bool json = false;
   bool figures = false;  // list: every figure of a run instead, as a page of Markdown
 };
+
+// All kinds of components, with the plug-ins that are loaded by now, and the keys of the experiment
+// file; the options of its components are not among them.
+std::vector<ComponentKind> component_kinds();
+std::vector<FieldHelp> experiment_keys();
 
 // `list` and `describe` load the plug-ins that they are given and all that lie beside the library,
 // once for the whole process, and say which of these could not be loaded. Without the library of

@@ -10,8 +10,10 @@
 #include <ctime>
 #include <filesystem>
 #include <random>
+#include <utility>
 
 #include "io/core/error.h"
+#include "io/core/system/file_lock.h"
 
 namespace stoker {
 namespace {
@@ -36,28 +38,45 @@ void point_latest(const std::string& name, const std::string& link, const Notify
 
 }  // namespace
 
-RunDirectory::RunDirectory(const ExperimentOptions& options,
-                           const std::vector<std::string>& overrides, RankGroup& group,
-                           const Notify& warn) {
+RunDirectory::RunDirectory(const ExperimentOptions& options, RankGroup& group, Notify warn)
+    : warn_(std::move(warn)), first_(group.first()) {
   const fs::path parent(options.run.dir.value);
   make_directories(parent.string());
-  if (group.first()) {
+  if (first_) {
     const std::string name = directory_name(options.run.name);
     path_ = (parent / name).string();
     make_directory(path_);
-    point_latest(name, (parent / "latest").string(), warn);
     share(group, name);
   } else {
     path_ = (parent / share(group, "") / fmt::format("rank-{}", group.rank())).string();
     make_directories(path_);
   }
   held_ = open_file("open", path_, O_RDONLY | O_DIRECTORY);
+  mark_in_use(held_);
   if (uninterrupted([&] { return ::fstat(held_.get(), &made_); }) != 0)
     throw_errno("open", path_, errno);
+}
+
+// The directory is there, so the destructor sees to it if the rest fails.
+RunDirectory::RunDirectory(const ExperimentOptions& options,
+                           const std::vector<std::string>& overrides, RankGroup& group, Notify warn)
+    : RunDirectory(options, group, std::move(warn)) {
   write("config.yaml", resolved_yaml(options));
   std::string lines;
   for (const std::string& assignment : overrides) lines += assignment + "\n";
   write("overrides", lines);
+}
+
+// What is in the way of removing it would be no news to anybody: the run has failed for a reason.
+RunDirectory::~RunDirectory() {
+  std::error_code ignored;
+  if (!kept_ && is_at(path_)) fs::remove_all(path_, ignored);
+}
+
+void RunDirectory::keep() {
+  if (std::exchange(kept_, true) || !first_) return;
+  const fs::path path(path_);
+  point_latest(path.filename().string(), (path.parent_path() / "latest").string(), warn_);
 }
 
 void RunDirectory::write(const std::string& name, const std::string& text) const {

@@ -95,11 +95,9 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
                     StopSignal& stop, Peers& peers) {
   require_same_configuration(peers, options);
   std::optional<StartWatch> start(options.run.hang_seconds);
-  std::vector<std::string> remarks;  // for log.txt, too
-  const RunDirectory directory(options, arguments.overrides, peers,
-                               [&](const std::string& text) { remarks.push_back(text); });
+  RunDirectory directory(options, arguments.overrides, peers,
+                         [&log](const std::string& text) { log.warn(text); });
   log.also_to(directory.path() + "/log.txt");
-  for (const std::string& remark : remarks) log.warn(remark);
   const std::unique_ptr<Experiment> experiment = open_experiment(options, log, stop, peers);
   Trainer trainer(*experiment, directory, log, stop, peers);
   const RunMeter::State run = trainer.run([&start] { start.reset(); }).run;

@@ -22,8 +22,8 @@
 
 namespace stoker {
 
-Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
-                 StopSignal& stop, Peers& peers, std::unique_ptr<Loader> loader)
+Trainer::Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log, StopSignal& stop,
+                 Peers& peers, std::unique_ptr<Loader> loader)
     : experiment_(experiment),
       computes_(!experiment.device().info().emulated && experiment.options().training.compute),
       directory_(directory),
@@ -200,6 +200,7 @@ void Trainer::train() {
   io_profile_ = std::make_unique<IoWindow>(options.metrics.io_profile, directory_.path(),
                                            tier_folders(options), position_.step, experiment_.hub(),
                                            log_.notify());
+  directory_.keep();
   run.set_phase(RunPhase::train);
   ledger_.begin();
   // Whoever sees that the whole process stood still, from now on.

@@ -39,7 +39,7 @@ class Trainer {
   // Writes environment.json. loader: gives the training batches instead of the experiment's own
   // loader, for measurements; owned. peers: connects the experiment's ranks. IoError if the run
   // directory cannot be written.
-  Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log, StopSignal& stop,
+  Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log, StopSignal& stop,
           Peers& peers, std::unique_ptr<Loader> loader = nullptr);
   ~Trainer();
 
@@ -114,7 +114,7 @@ class Trainer {
   // True if there are a loss and an accuracy: the device is not emulated, and training.compute is
   // on.
   const bool computes_;
-  const RunDirectory& directory_;
+  RunDirectory& directory_;
   RunLog& log_;
   StopSignal& stop_;
   Peers& peers_;

@@ -22,6 +22,7 @@ constexpr const char* kPagePolicy =
 struct RequestLine {
   std::string_view method;
   std::string_view path;
+  std::string_view query;
 };
 
 // Takes what stands before `end`, and `end` as well, out of the text; all of it where there is no
@@ -43,6 +44,7 @@ std::optional<RequestLine> read_request_line(std::string_view line) {
   request.method = cut(line, ' ');
   std::string_view target = cut(line, ' ');
   request.path = cut(target, '?');
+  request.query = target;
   const bool word = !request.method.empty() &&
                     std::all_of(request.method.begin(), request.method.end(),
                                 [](char letter) { return letter >= 'A' && letter <= 'Z'; });
@@ -78,9 +80,9 @@ HttpReply plain(int status, const std::string& text) {
   return {status, "text/plain; charset=utf-8", text + "\n"};
 }
 
-HttpReply reply_of(const HttpRoute& route) {
+HttpReply reply_of(const HttpRoute& route, std::string_view query) {
   try {
-    return route.reply();
+    return route.reply(query);
   } catch (const std::exception& error) {
     return plain(500, error.what());
   } catch (...) {
@@ -117,7 +119,7 @@ HttpReply reply_to(const std::optional<RequestLine>& request, const Headers& hea
   if (!found) return plain(404, "not found");
   if (post && !is_own(headers))
     return plain(403, "a page of another server's may not ask for this");
-  return reply_of(route->second);
+  return reply_of(route->second, request->query);
 }
 
 const char* reason(int status) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "io/http/hosts.h"
@@ -17,18 +18,25 @@ struct HttpReply {
   std::string body;
 };
 
-// What a path answers to GET and HEAD, or to POST where it does something. An exception of the
-// handler becomes the reply.
+// What a path answers to GET and HEAD, or to POST where it does something. A handler may take the
+// query, which is what stands behind the "?". An exception of it becomes the reply.
 struct HttpRoute {
   enum class Method { get, post };
+  using Handler = std::function<HttpReply(std::string_view query)>;
   template <class F>
   HttpRoute(F handler, Method method = Method::get)  // NOLINT: a handler is a route
-      : reply(std::move(handler)), method(method) {}
-  std::function<HttpReply()> reply;
+      : method(method) {
+    if constexpr (std::is_invocable_v<F&, std::string_view>) {
+      reply = std::move(handler);
+    } else {
+      reply = [handler = std::move(handler)](std::string_view) { return handler(); };
+    }
+  }
+  Handler reply;
   Method method;
 };
 
-// By path: "/metrics"; a query after it is ignored.
+// By path: "/metrics".
 using HttpRoutes = std::map<std::string, HttpRoute, std::less<>>;
 
 // What a server answers, and under which names. A value.

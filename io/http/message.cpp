@@ -1,5 +1,8 @@
 #include "io/http/message.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "io/core/config/config.h"
 #include "io/http/address.h"
 
@@ -20,6 +23,19 @@ std::string_view scheme_of(std::string_view url) {
 std::string_view authority_of(std::string_view url) {
   url.remove_prefix(scheme_of(url).size());
   return url.substr(0, url.find_first_of("/?#"));
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    const char* const digits = text.data() + i + 1;
+    const bool escape = text[i] == '%' && i + 2 < text.size() &&
+                        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
+    if (escape) i += 2;
+    bytes += escape ? static_cast<char>(value) : text[i] == '+' ? ' ' : text[i];
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -55,6 +71,18 @@ std::string percent_encoded(std::string_view bytes, std::string_view keep) {
     }
   }
   return text;
+}
+
+std::vector<std::string> query_values(std::string_view query, std::string_view name) {
+  std::vector<std::string> values;
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), pair.size() + 1));
+    const size_t equals = std::min(pair.find('='), pair.size());
+    if (pair.substr(0, equals) != name) continue;
+    values.push_back(percent_decoded(pair.substr(std::min(pair.size(), equals + 1))));
+  }
+  return values;
 }
 
 std::string wrong_with_url(std::string_view url) {

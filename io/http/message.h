@@ -31,6 +31,10 @@ std::optional<ContentRange> parse_content_range(std::string_view text);
 // as the "/" of paths. Any thread.
 std::string percent_encoded(std::string_view bytes, std::string_view keep = {});
 
+// The values of a name in a query, "run=a&run=b%2Fc", in their order and decoded. What is no
+// escape stays as it is. Any thread.
+std::vector<std::string> query_values(std::string_view query, std::string_view name);
+
 // Returns nothing where `url` can be the place of a tier ("http://host:port/path" or https, without
 // user, query or fragment), else what it must be. The text never repeats the URL: somebody may have
 // put a password into it. Any thread.

@@ -8,7 +8,7 @@ class Array:
     """An array in the loader's memory, which every framework takes without a copy.
 
     ``torch.from_dlpack(a)``, ``jax.numpy.from_dlpack(a)``, ``numpy.from_dlpack(a)`` and ``numpy.asarray(a)`` share its
-    memory. It lives as long as the last of them does, also after the loader is closed; see ``max_held`` of
+    memory; ``jax.numpy.asarray(a)`` does where JAX can. It lives as long as the last of them does, also after the loader is closed; see ``max_held`` of
     :class:`Loader` for how much may be held. It may be written to: nobody else reads it.
 
     ``shape`` is a tuple of int, ``dtype`` one of "uint8", "float32" and "int64".
@@ -37,6 +37,11 @@ class Array:
                 raise ValueError(f"an array of {array.dtype} does not become {dtype} without a copy")
             return array.astype(dtype)
         return array.copy() if copy else array
+
+    def __jax_array__(self) -> Any:
+        import jax
+
+        return jax.numpy.from_dlpack(self)
 
     def __len__(self) -> int:
         return self.shape[0]

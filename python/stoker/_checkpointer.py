@@ -130,7 +130,10 @@ class Checkpointer:
         return loaded.step
 
     def load(self, path: str | os.PathLike[str] | None = None, /) -> Loaded | None:
-        """The newest intact set, or the one at `path`, in new memory; None where there is none. Before the first save."""
+        """The newest intact set, or the one at `path`, in new memory; None where there is none. Before the first save.
+
+        Where `path` names a set, newer ones are set aside, as by :meth:`restore`: the run goes on from that one.
+        """
         loaded = self._load(path)
         if loaded is None:
             return None

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def runs(folder: str | os.PathLike[str] = "runs", *, frame: bool | None = None) -> Any:
-    """All runs below a folder that have a summary.json, the oldest first.
+    """All runs below a folder that have a summary.json, the oldest first: what `stoker runs` lists, with all figures.
 
     A pandas.DataFrame with a row for each where pandas is installed, else a list of dicts; `frame` says which of the two. The
     columns are the members of summary.json, with a dot between a member and its own ("device.idle_share"), and `run`, the

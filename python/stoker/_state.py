@@ -146,7 +146,8 @@ def state_of(value: Any, copy_early: bool) -> Any:
     if not hasattr(value, "state_dict"):
         return value
     state = value.state_dict()
-    if copy_early and hasattr(value, "named_parameters"):
-        parameters = {name for name, _ in value.named_parameters(remove_duplicate=False)}
-        state = {key: item if key in parameters or not is_tensor(item) else item.clone() for key, item in state.items()}
+    if copy_early and hasattr(value, "parameters"):
+        parameters = {parameter.data_ptr() for parameter in value.parameters()}
+        state = {key: item.clone() if is_tensor(item) and item.data_ptr() not in parameters else item
+                 for key, item in state.items()}
     return state

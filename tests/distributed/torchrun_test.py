@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """torchrun starts ranks, and starts them anew where one is lost: the job goes on from the last checkpoint. Skipped where
-PyTorch for Python is not installed: `pip install torch`, with its `torchrun` on PATH."""
+no `torchrun` that works is on PATH: that of Debian 12 fails on its own Python."""
 import json
 import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import unittest
 
 from stoker import LONG, Process, StokerTest, configuration, free_port, posix, read_summary
 
 TORCHRUN = shutil.which("torchrun")
+WORKS = TORCHRUN and subprocess.run([TORCHRUN, "--nproc_per_node=1", f"--master_port={free_port()}", "--no_python", "true"],
+                                    capture_output=True, check=False).returncode == 0
 
 
 def family(pid):
@@ -33,7 +36,7 @@ def lose_node(agent):
     agent.wait()
 
 
-@unittest.skipUnless(TORCHRUN, "torchrun is not installed (pip install torch)")
+@unittest.skipUnless(WORKS, "no torchrun that works is here (pip install torch)")
 class TorchrunTest(StokerTest):
     CONFIG = configuration(decoder="{type: jpeg, size: 32}", loader="{type: prefetched, batch_size: 16, digest: true}",
                            optimizer="{type: sgd, lr: 0.0001}", training="{epochs: 1000}", evaluation="{enabled: false}",
@@ -47,7 +50,7 @@ class TorchrunTest(StokerTest):
     def agent(self, *options, steps, env=()):
         """torchrun under way, with a training of so many steps that goes on from the newest set."""
         agent = Process(["train", self.config, *self.saves, f"training.max_steps={steps}"], self.dir, env,
-                        before=[TORCHRUN, "--monitor-interval=0.1", *options, "--no-python"])
+                        before=[TORCHRUN, "--monitor_interval=0.1", *options, "--no_python"])
         self.addCleanup(lambda: agent.alive() and lose_node(agent))
         return agent
 
@@ -71,7 +74,7 @@ class TorchrunTest(StokerTest):
     def test_it_starts_ranks_that_train_one_model(self):
         alone, alone_run = self.train("training.max_steps=40", "run.name=alone")
         done = self.stoker("train", self.config, "--json", "training.max_steps=40", "run.dir=both",
-                           before=[TORCHRUN, "--nproc-per-node=2", f"--master-port={free_port()}", "--no-python"])
+                           before=[TORCHRUN, "--nproc_per_node=2", f"--master_port={free_port()}", "--no_python"])
         self.assertRegex(done.stderr, r"rank 0 of 2 \(torchrun, store at .*\)")
         run = self.dir / json.loads(done.stdout)["run_directory"]
         self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
@@ -81,7 +84,7 @@ class TorchrunTest(StokerTest):
         self.assertEqual(threads[1], max(1, threads[0] // 2))
 
     def test_after_a_rank_was_killed_all_go_on_from_the_last_checkpoint(self):
-        agent = self.agent("--nproc-per-node=2", "--max-restarts=1", f"--master-port={free_port()}", steps=400)
+        agent = self.agent("--nproc_per_node=2", "--max_restarts=1", f"--master_port={free_port()}", steps=400)
         self.saved_after(agent, None)
         os.kill(rank_of(agent, 1), signal.SIGKILL)
         self.assertEqual(agent.wait(), 0, agent.log)
@@ -92,8 +95,8 @@ class TorchrunTest(StokerTest):
     def test_nodes_come_and_go(self):
         def node(serves):
             # The store that its agents share makes the whole job fail when a node joins (PyTorch 2.11).
-            return self.agent("--nnodes=1:2", "--nproc-per-node=1", "--max-restarts=5", "--rdzv-backend=c10d", "--rdzv-id=job",
-                              f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-conf=is_host={serves}", "--local-addr=127.0.0.1",
+            return self.agent("--nnodes=1:2", "--nproc_per_node=1", "--max_restarts=5", "--rdzv_backend=c10d", "--rdzv_id=job",
+                              f"--rdzv_endpoint=127.0.0.1:{port}", f"--rdzv_conf=is_host={serves}", "--local_addr=127.0.0.1",
                               steps=3000, env={"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"})
         port = free_port()
         first = node(serves="true")  # the rendezvous, so it has to stay

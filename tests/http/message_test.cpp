@@ -39,5 +39,12 @@ TEST(HttpMessages, this_machine_is_asked_without_a_proxy) {
   }
 }
 
+TEST(Query, values_are_decoded_and_keep_their_order) {
+  EXPECT_EQ(query_values("run=a&x=1&run=b%2Fc+d", "run"), (std::vector<std::string>{"a", "b/c d"}));
+  EXPECT_EQ(query_values("run", "run"), (std::vector<std::string>{""}));
+  EXPECT_EQ(query_values("run=%zz%4&&=", "run"), (std::vector<std::string>{"%zz%4"}));
+  EXPECT_TRUE(query_values("", "run").empty());
+}
+
 }  // namespace
 }  // namespace stoker

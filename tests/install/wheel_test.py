@@ -3,10 +3,11 @@ import os
 import pathlib
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import unittest
 import venv
+
+import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The compiler has the name by which CMake calls it elsewhere, so that the compiler's cache has the objects.
@@ -33,7 +34,7 @@ class WheelTest(unittest.TestCase):
             run(*pip, "--python", str(python), "install", "--no-index", str(wheel))
             # NumPy is that of the Python which runs this.
             said = run(str(python), str(ROOT / "tests/install/installed_package.py"),
-                       PYTHONPATH=sysconfig.get_path("platlib"))
+                       PYTHONPATH=str(pathlib.Path(numpy.__file__).parents[1]))
             self.assertIn("9 batches", said)
 
 

@@ -28,9 +28,12 @@ def slow(read_latency_ms):
                      "read_latency_ms": read_latency_ms, "inner": {"type": "posix", "root": MINI}}}
 
 
-def run_python(program, *arguments, code=0):
-    """Runs a program of Python's to its end, which must be with that exit code. It may use config() and slow()."""
-    done = subprocess.run([sys.executable, "-c", "from engine import *\nimport stoker\n" + program, *map(str, arguments)],
+def run_python(program, *arguments, code=0, first="import stoker"):
+    """Runs a program of Python's to its end, which must be with that exit code. It may use config() and slow().
+
+    first: what is imported, before all else.
+    """
+    done = subprocess.run([sys.executable, "-c", f"{first}\nfrom engine import *\n{program}", *map(str, arguments)],
                           capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     if done.returncode != code:
         raise AssertionError(f"exit code {done.returncode}, not {code}:\n{done.stdout}{done.stderr}")

@@ -156,8 +156,8 @@ class TrainingRuns {
              Experiment& experiment, TrainSteps& steps) {
     RunLog log(true);
     const std::unique_ptr<Peers> alone = no_peers();
-    const RunDirectory directory(options, bench_.overrides, *alone,
-                                 [&log](const std::string& text) { log.warn(text); });
+    RunDirectory directory(options, bench_.overrides, *alone,
+                           [&log](const std::string& text) { log.warn(text); });
     WatchedLoader::Times times;
     std::unique_ptr<Loader> loader;
     if (held) {

@@ -15,7 +15,12 @@ void add_doctor(const Command& program) {
       "doctor", "Say what holds a run up, what shows it, and which setting to try next.");
   DoctorArguments& arguments = command.run(examine_run);
   command.footer(kDoctorFooter);
-  command.argument("RUN", arguments.run, "The directory of a run that has ended.").required();
+  command
+      .argument(
+          "RUN", arguments.run,
+          "The directory of a run that has ended, or a folder of runs, of which the newest is "
+          "taken.")
+      .required();
   command.flag("--verify", arguments.verify, "Try the first proposal in new runs, and compare.");
   command
       .argument("--rounds", arguments.rounds,

@@ -154,8 +154,9 @@ void to_json(nlohmann::json& json, const Diagnosis& diagnosis) {
 }
 
 ExitCode examine_run(const DoctorArguments& arguments) {
-  const RunFiles run = read_run(arguments.run);
-  const Diagnosis diagnosis = using_files_of({arguments.run}, [&] { return diagnose(run); });
+  const RunFiles run = read_run(newest_run(arguments.run, true));
+  if (run.directory != arguments.run) print_note("the newest run: " + run.directory);
+  const Diagnosis diagnosis = using_files_of({run.directory}, [&] { return diagnose(run); });
   if (!arguments.json) print_diagnosis(diagnosis);
   std::fflush(stdout);
   const std::optional<Trial> trial = verify(run, diagnosis, arguments);

@@ -6,11 +6,15 @@ namespace stoker {
 namespace {
 
 void add_compare(const Command& program) {
-  const Command command = program.add("compare",
-                                      "Compare two runs, or two sets of runs: what differs, and "
-                                      "whether the difference is more than noise.");
+  const Command command =
+      program.add("compare",
+                  "Compare runs, or two sets of runs: what differs, and whether "
+                  "the difference is more than noise.");
   CompareArguments& arguments = command.run(compare_runs);
-  command.argument("RUN", arguments.pair, "Directories of two runs, A and B.").at_most(2);
+  command.argument(
+      "RUN", arguments.runs,
+      "Directories of two runs, A and B, or of more, each of which is compared with the "
+      "first.");
   command.argument("--a", arguments.a, "Directories of the runs of side A.");
   command.argument("--b", arguments.b, "Directories of the runs of side B.");
   command.argument("--metric", arguments.metric, "The figure that the verdict is about.");

@@ -74,7 +74,7 @@ std::string to_text(const Comparison& comparison);
 
 // What `stoker compare` is asked for. A value.
 struct CompareArguments {
-  std::vector<std::string> pair;  // two directories of runs, or none, and then:
+  std::vector<std::string> runs;  // directories of two runs or more, or none, and then:
   std::vector<std::string> a;
   std::vector<std::string> b;
   // One of compare_metrics().
@@ -83,8 +83,20 @@ struct CompareArguments {
   bool json = false;
 };
 
-// `stoker compare`: prints what differs between two runs, or two sets of runs, and whether it is
-// noise. ExitCode::threshold where B is worse by more than the threshold, or cannot be compared.
+// Each of these runs against the first of them, in their order; at least two.
+struct ManyComparisons {
+  std::vector<Comparison> against_first;
+  std::vector<Difference> config;  // where not all of them agree, a value for each
+};
+ManyComparisons compare_many(const std::vector<RunFiles>& runs, const CompareMetric& metric);
+// {"schema_version": 1, "runs", "config", "comparisons": [as of two runs]}
+nlohmann::json to_json(const ManyComparisons& many);
+// A row for each run: what sets it apart, its figures, and whether it differs from the first.
+std::string to_text(const ManyComparisons& many);
+
+// `stoker compare`: prints what differs between two runs, many runs and the first of them, or two
+// sets of runs, and whether it is noise. ExitCode::threshold where B, or one of many, is worse by
+// more than the threshold, or cannot be compared.
 ExitCode compare_runs(CompareArguments arguments);
 
 }  // namespace stoker

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/base/result_table.h"
 #include "app/tools/report/compare.h"
 #include "io/core/config/config.h"
 #include "io/core/text/json.h"
@@ -107,34 +109,47 @@ std::string to_text(const Comparison& comparison) {
 }
 
 ExitCode compare_runs(CompareArguments arguments) {
-  if (!arguments.pair.empty() && (arguments.pair.size() != 2 || !arguments.a.empty())) {
-    throw Error(ExitCode::config, "compare: give two run directories, or sets by --a and --b");
+  if (arguments.runs.size() == 1 || (!arguments.runs.empty() && !arguments.a.empty())) {
+    throw Error(ExitCode::config,
+                "compare: give two run directories or more, or sets by --a and --b");
   }
-  if (!arguments.pair.empty()) {
-    arguments.a = {arguments.pair[0]};
-    arguments.b = {arguments.pair[1]};
+  if (arguments.runs.size() == 2) {
+    arguments.a = {arguments.runs[0]};
+    arguments.b = {arguments.runs[1]};
   }
-  if (arguments.a.empty() || arguments.b.empty()) {
+  const bool many = arguments.runs.size() > 2;
+  if (!many && (arguments.a.empty() || arguments.b.empty())) {
     throw Error(ExitCode::config, "compare: two run directories are needed, or --a and --b");
   }
   const CompareMetric& metric = compare_metric(arguments.metric);
   const bool limited = !arguments.threshold.empty();
   const double threshold = limited ? threshold_of(arguments.threshold) : 0;
-  std::vector<std::string> all = arguments.a;
-  all.insert(all.end(), arguments.b.begin(), arguments.b.end());
-  const Comparison comparison =
-      using_files_of(all, [&] { return compare(read(arguments.a), read(arguments.b), metric); });
-  const bool missed = limited && misses(comparison, threshold);
-  if (arguments.json) {
-    json json = to_json(comparison);
-    if (limited) json["threshold"] = {{"share", threshold}, {"missed", missed}};
-    fmt::print("{}\n", json_text(json, 2));
-  } else {
-    fmt::print("{}", to_text(comparison));
-    if (missed)
-      fmt::print("threshold missed: B is worse by more than {}, or cannot be compared\n",
-                 arguments.threshold);
+  std::vector<std::string> all = many ? arguments.runs : arguments.a;
+  if (!many) all.insert(all.end(), arguments.b.begin(), arguments.b.end());
+  json out;
+  std::string text;
+  bool missed = false;
+  using_files_of(all, [&] {
+    if (many) {
+      const ManyComparisons found = compare_many(read(arguments.runs), metric);
+      missed = std::ranges::any_of(found.against_first,
+                                   [&](const Comparison& one) { return misses(one, threshold); });
+      out = to_json(found);
+      text = to_text(found);
+    } else {
+      const Comparison found = compare(read(arguments.a), read(arguments.b), metric);
+      missed = misses(found, threshold);
+      out = to_json(found);
+      text = to_text(found);
+    }
+  });
+  missed = missed && limited;
+  if (limited) out["threshold"] = {{"share", threshold}, {"missed", missed}};
+  if (missed) {
+    text += fmt::format("threshold missed: {} is worse by more than {}, or cannot be compared\n",
+                        many ? "one of them" : "B", arguments.threshold);
   }
+  print_result(arguments.json, out, text, 2);
   return missed ? ExitCode::threshold : ExitCode::ok;
 }
 

@@ -23,29 +23,6 @@ bool is_sweep(const std::string& directory) {
   return !is_log(directory) && read_if_there(directory + "/results.json").has_value();
 }
 
-std::string page_of(const std::vector<std::string>& directories) {
-  const auto logs = std::ranges::count_if(directories, is_log);
-  if (logs == std::ssize(directories)) return profile_page(directories);
-  const auto sweeps = std::ranges::count_if(directories, is_sweep);
-  if (sweeps == std::ssize(directories)) {
-    std::vector<nlohmann::json> results;
-    results.reserve(directories.size());
-    for (const std::string& directory : directories) {
-      results.push_back(read_json(directory + "/results.json"));
-    }
-    return sweep_page(results);
-  }
-  if (sweeps + logs > 0) {
-    throw Error(
-        ExitCode::config,
-        "report: give runs, or sweeps, or Darshan logs, but not several kinds for one page");
-  }
-  std::vector<RunFiles> runs;
-  runs.reserve(directories.size());
-  for (const std::string& directory : directories) runs.push_back(read_run_so_far(directory));
-  return report_html(run_page_data(runs));
-}
-
 }  // namespace
 
 std::string report_html(nlohmann::json data) {
@@ -80,6 +57,29 @@ std::string sweep_page(const std::vector<nlohmann::json>& results) {
   return report_html(std::move(data));
 }
 
+std::string page_of(const std::vector<std::string>& directories) {
+  const auto logs = std::ranges::count_if(directories, is_log);
+  if (logs == std::ssize(directories)) return profile_page(directories);
+  const auto sweeps = std::ranges::count_if(directories, is_sweep);
+  if (sweeps == std::ssize(directories)) {
+    std::vector<nlohmann::json> results;
+    results.reserve(directories.size());
+    for (const std::string& directory : directories) {
+      results.push_back(read_json(directory + "/results.json"));
+    }
+    return sweep_page(results);
+  }
+  if (sweeps + logs > 0) {
+    throw Error(
+        ExitCode::config,
+        "report: give runs, or sweeps, or Darshan logs, but not several kinds for one page");
+  }
+  std::vector<RunFiles> runs;
+  runs.reserve(directories.size());
+  for (const std::string& directory : directories) runs.push_back(read_run_so_far(directory));
+  return report_html(run_page_data(runs));
+}
+
 std::string profile_page(const std::vector<std::string>& logs) {
   nlohmann::json list = nlohmann::json::array();
   for (const std::string& log : logs) list.push_back(profile_log_data(log, log));
@@ -87,9 +87,12 @@ std::string profile_page(const std::vector<std::string>& logs) {
 }
 
 ExitCode write_report(const ReportArguments& arguments) {
-  const std::string page =
-      using_files_of(arguments.directories, [&] { return page_of(arguments.directories); });
-  const std::string& first = arguments.directories.front();
+  std::vector<std::string> directories = arguments.directories;
+  for (std::string& directory : directories) {
+    if (!is_sweep(directory)) directory = newest_run(directory, false);
+  }
+  const std::string page = using_files_of(directories, [&] { return page_of(directories); });
+  const std::string& first = directories.front();
   const std::string beside = first + (is_log(first) ? ".html" : "/report.html");
   const std::string path = arguments.output.empty() ? beside : arguments.output;
   atomic_write_file(path, {reinterpret_cast<const uint8_t*>(page.data()), page.size()});

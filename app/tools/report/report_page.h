@@ -20,6 +20,11 @@ std::string report_html(nlohmann::json data);
 // published, plots, all cells. Error(ExitCode::environment) where one is of another schema_version.
 std::string sweep_page(const std::vector<nlohmann::json>& results);
 
+// The page of runs side by side, of sweeps below each other, or of Darshan logs. What was read is
+// named by the Error: ExitCode::config where these are mixed, ExitCode::environment where a
+// directory is neither or lacks a file.
+std::string page_of(const std::vector<std::string>& directories);
+
 // The page of Darshan logs. Error as read_darshan_log() has them.
 std::string profile_page(const std::vector<std::string>& logs);
 

@@ -10,6 +10,9 @@
 #include "io/core/text/json.h"
 
 namespace stoker {
+
+namespace fs = std::filesystem;
+
 nlohmann::json read_json(const std::string& path) {
   const std::optional<std::string> text = read_if_there(path);
   if (!text) {
@@ -57,6 +60,33 @@ void refuse_files_of(const std::vector<std::string>& directories, const char* wh
               fmt::format("summary.json, environment.json or results.json of {} is not as stoker "
                           "writes it ({}): was it changed, or made by another release?",
                           fmt::join(directories, " or "), why));
+}
+
+std::string verdict_of(const nlohmann::json& summary) {
+  const nlohmann::json& level = member_at(summary, "verdict.level");
+  return level.is_string() ? level.get<std::string>() : "";
+}
+
+bool is_run(const std::string& directory) {
+  const fs::path path(directory);
+  std::error_code ignored;
+  return fs::exists(path / "summary.json", ignored) ||
+         (fs::exists(path / "config.yaml", ignored) && fs::exists(path / "overrides", ignored));
+}
+
+std::string newest_run(const std::string& path, bool ended) {
+  if (is_run(path)) return path;
+  std::error_code error;
+  std::pair<fs::file_time_type, std::string> last{fs::file_time_type::min(), ""};
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    const std::string one = entry.path().string();
+    if (entry.is_symlink(error) || !is_run(one)) continue;
+    if (ended && !fs::exists(one + "/summary.json", error)) continue;
+    // Written when the run began, and never again.
+    const std::pair begun(fs::last_write_time(one + "/config.yaml", error), one);
+    if (last.second.empty() || begun > last) last = begun;
+  }
+  return last.second.empty() ? path : last.second;
 }
 
 std::vector<std::string> directories_of_ranks(const std::string& directory) {

@@ -30,6 +30,15 @@ nlohmann::json parse_run_json(std::string_view text, const std::string& path);
 
 [[noreturn]] void refuse_files_of(const std::vector<std::string>& directories, const char* why);
 
+// The word of a run's verdict in its summary.json ("input_bound"). Empty: it has none.
+std::string verdict_of(const nlohmann::json& summary);
+
+// Whether `directory` is that of a run, one that has ended or not. A link is none.
+bool is_run(const std::string& directory);
+// `path` where it is that of a run, else the newest run right below it; ended: of those that have a
+// summary.json. What holds no run is given back as it is, for the reader's own message.
+std::string newest_run(const std::string& path, bool ended);
+
 // The directory, and if the run had many ranks, those of the other ranks in it: "rank-1" ...
 std::vector<std::string> directories_of_ranks(const std::string& directory);
 

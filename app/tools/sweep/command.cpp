@@ -20,10 +20,22 @@ void add_sweep(const Command& program) {
                   "Run an experiment in many settings, each in its own process. After an "
                   "interruption, the same command goes on where it stopped.");
   command
-      .argument("SWEEP", arguments->file,
-                "The sweep, a YAML file with base, matrix, repeat, plots, ...")
+      .argument(
+          "SWEEP", arguments->file,
+          "The sweep, a YAML file with base, matrix, repeat, plots, ...; or an experiment, with "
+          "the axes after it.")
       .required();
-  command.overrides(arguments->overrides, "sweep file");
+  command
+      .argument("OVERRIDES", arguments->overrides,
+                "Sets the key a.b of the sweep file to this value; behind an experiment, "
+                "loader.workers=1,2,4 is an axis, and loader.batch_size=16 holds for every run.")
+      .shown_as("a.b=c");
+  command
+      .argument("--only", arguments->only,
+                "Run a part of the sweep: the cells with this value, or one of these values, on an "
+                "axis. What depends on the other cells is not measured yet.")
+      .shown_as("AXIS=VALUE")
+      .one_each();
   command
       .argument("--set", arguments->set,
                 "An override for every run. It counts after those of the file.")

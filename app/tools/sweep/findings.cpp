@@ -116,9 +116,6 @@ std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& pl
     if (finding.measured) finding.verdict = verdict(statement, finding.measured->value);
     findings.push_back(std::move(finding));
   }
-  std::stable_partition(findings.begin(), findings.end(), [](const SweepFinding& one) {
-    return one.verdict == FindingVerdict::outside;
-  });
   return findings;
 }
 

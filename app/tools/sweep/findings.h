@@ -26,8 +26,8 @@ struct SweepFinding {
   FindingVerdict verdict = FindingVerdict::not_measured;
 };
 
-// All findings of the sweep: those that are outside, then all others, in the order of its file. A
-// pure function; any thread. A statement about something that was fitted is "put in", whatever was
+// All findings of the sweep in the order of its file, for one may refer to the one before. A pure
+// function; any thread. A statement about something that was fitted is "put in", whatever was
 // measured.
 std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& plan,
                                 const SweepResults& results);

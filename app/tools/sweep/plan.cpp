@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "app/tools/sweep/grid.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
 
@@ -96,7 +97,38 @@ SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_exp
     const size_t repeat = options.interleave ? i / plan.cells.size() : i % repeats;
     plan.runs.push_back({cell, static_cast<int64_t>(repeat)});
   }
+  plan.whole = plan.runs.size();
   return plan;
+}
+
+void leave_only(SweepPlan& plan, const SweepMatrix& matrix, const std::vector<std::string>& only) {
+  CellPattern pattern;
+  for (const std::string& word : only) {
+    const size_t equals = std::min(word.find('='), word.size());
+    CellPattern::Term term{Word(word.substr(0, equals)), {}};
+    const SweepAxis* axis = matrix.find(term.axis.text);
+    if (axis == nullptr) {
+      throw Error(ExitCode::config,
+                  fmt::format("--only: '{}' is no axis of the matrix{}", term.axis.text,
+                              suggestion(term.axis.text, matrix.keys())));
+    }
+    const std::string text = word.substr(std::min(word.size(), equals + 1));
+    // A name may have a comma in it.
+    const bool whole = axis->find(text) != std::string::npos;
+    for (const std::string& name : whole ? std::vector{text} : values_in(text)) {
+      if (axis->find(name) == std::string::npos) {
+        throw Error(ExitCode::config, fmt::format("--only: '{}' has no value '{}'{}", axis->key,
+                                                  name, suggestion(name, axis->names())));
+      }
+      term.names.emplace_back(name);
+    }
+    pattern.terms.push_back(std::move(term));
+  }
+  std::erase_if(plan.runs,
+                [&](const SweepRun& run) { return !pattern.matches(plan.cells[run.cell].at); });
+  if (plan.runs.empty()) {
+    throw Error(ExitCode::config, "--only: no cell of the sweep has " + pattern.text());
+  }
 }
 
 }  // namespace stoker

@@ -28,7 +28,13 @@ struct SweepRun {
 struct SweepPlan {
   std::vector<SweepCell> cells;  // the first axis varies slowest
   std::vector<SweepRun> runs;    // in the order they are run
+  size_t whole = 0;              // how many runs the sweep has, whatever part of it is run
 };
+
+// Leaves the runs of those cells that match all of "AXIS=VALUE[,VALUE]"; the cells stay, as the
+// results are of the whole sweep. Error(ExitCode::config) for an axis or a value that the matrix
+// does not have, or where no cell is left.
+void leave_only(SweepPlan& plan, const SweepMatrix& matrix, const std::vector<std::string>& only);
 
 // "bench read CONFIG": the cell's command with the experiment where it belongs. Overrides and
 // arguments come after it.

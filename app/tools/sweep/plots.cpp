@@ -68,7 +68,38 @@ json course(const SweepOptions& options, const PlotOptions& plot, const SweepRes
   return points;
 }
 
+// What plots are drawn of where nobody has said it.
+std::vector<std::string> measured(const SweepOptions& options, const SweepResults& results) {
+  const std::vector<std::string> known = columns(options, results);
+  std::vector<std::string> chosen;
+  for (const char* name : {"images_per_s", "device.idle_share"}) {
+    if (std::ranges::find(known, name) != known.end()) chosen.emplace_back(name);
+  }
+  if (chosen.empty() && !known.empty()) chosen.push_back(known.front());
+  return chosen;
+}
+
 }  // namespace
+
+std::vector<PlotOptions> plots_of(const SweepOptions& options, const SweepResults& results) {
+  if (!options.plots.empty()) return options.plots;
+  std::vector<PlotOptions> plots;
+  for (const std::string& figure : measured(options, results)) {
+    for (const SweepAxis& axis : options.matrix.axes) {
+      if (axis.values.size() < 2) continue;
+      PlotOptions plot;
+      plot.title = figure + " by " + axis.key;
+      plot.x = axis.key;
+      plot.y = figure;
+      for (const SweepAxis& other : options.matrix.axes) {
+        const bool varied = other.key != axis.key && other.values.size() > 1;
+        if (varied) plot.series.names.emplace_back(other.key);
+      }
+      plots.push_back(std::move(plot));
+    }
+  }
+  return plots;
+}
 
 json plot_json(const SweepOptions& options, const PlotOptions& plot, const SweepPlan& plan,
                const SweepResults& results, const std::string& directory) {

@@ -1,10 +1,16 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 #include "app/tools/sweep/results.h"
 
 namespace stoker {
+
+// The plots of the file. Where it has none, the rate and the device's idle share, or what else the
+// runs are known by, against each axis of more than one value, with a line for each value of the
+// other axes. Any thread.
+std::vector<PlotOptions> plots_of(const SweepOptions& options, const SweepResults& results);
 
 // A plot as it was described, and "data": for each series in the order of its axes {"series": name,
 // "points": [{"x", "median", "min", "max", "n", "values"}]}. x is a number where its name is one. A

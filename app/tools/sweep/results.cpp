@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "app/tools/sweep/findings.h"
@@ -16,6 +17,13 @@ namespace stoker {
 namespace {
 
 using nlohmann::json;
+
+// What a reader of a table looks for first.
+constexpr std::array kHeadline{"images_per_s", "device.idle_share",
+                               "io_share",     "device.au",
+                               "mb_per_s",     "wall_s",
+                               "steps",        "images",
+                               "loss"};
 
 json row_json(const SweepRow& row) {
   json value = {{"cell", row.cell},           {"repeat", row.repeat},
@@ -91,6 +99,21 @@ std::vector<std::string> main_figures(const SweepOptions& options) {
   return names;
 }
 
+std::vector<std::string> columns(const SweepOptions& options, const SweepResults& results) {
+  std::set<std::string> names;
+  for (const SweepRow& row : results.rows) {
+    for (const auto& [name, value] : row.figures) names.insert(name);
+  }
+  std::vector<std::string> ordered;
+  const auto take = [&](const std::string& name) {
+    if (names.erase(name) > 0) ordered.push_back(name);
+  };
+  for (const std::string& name : main_figures(options)) take(name);
+  for (const char* name : kHeadline) take(name);
+  ordered.insert(ordered.end(), names.begin(), names.end());
+  return ordered;
+}
+
 json results_json(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results,
                   const std::string& directory) {
   json value = {{"schema_version", 1},
@@ -100,8 +123,9 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
                 {"repeat", options.repeat},
                 {"drop_first", options.drop_first},
                 {"interleave", options.interleave},
-                {"runs_planned", plan.runs.size()},
+                {"runs_planned", plan.whole},
                 {"main_figures", main_figures(options)},
+                {"columns", columns(options, results)},
                 {"machine", results.machine},
                 {"started", results.started},
                 {"notes", results.notes},
@@ -110,7 +134,7 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
                 {"findings", json::array()}};
   if (!results.finished.empty()) value["finished"] = results.finished;
   for (const SweepRow& row : results.rows) value["rows"].push_back(row_json(row));
-  for (const PlotOptions& plot : options.plots) {
+  for (const PlotOptions& plot : plots_of(options, results)) {
     value["plots"].push_back(plot_json(options, plot, plan, results, directory));
   }
   for (const SweepFinding& finding : judge(options, plan, results)) {
@@ -160,10 +184,7 @@ std::string definition_change(const SweepOptions& options, const SweepPlan& plan
 }
 
 std::string results_csv(const SweepOptions& options, const SweepResults& results) {
-  std::set<std::string> names;
-  for (const SweepRow& row : results.rows) {
-    for (const auto& [name, value] : row.figures) names.insert(name);
-  }
+  const std::vector<std::string> names = columns(options, results);
   std::string text;
   for (const SweepAxis& axis : options.matrix.axes) text += csv_field(axis.key) + ",";
   text += "repeat,status,exit_code,seconds";

@@ -51,6 +51,10 @@ std::vector<double> values(const SweepOptions& options, const SweepResults& resu
 // and io_share if there are no plots and findings. For tables and progress lines.
 std::vector<std::string> main_figures(const SweepOptions& options);
 
+// All figures that any run has, each once: the main ones, what a reader looks for first, then all
+// others by name. The order of the columns of every table.
+std::vector<std::string> columns(const SweepOptions& options, const SweepResults& results);
+
 // results.json: "schema_version" 1, with the data of the plots and the verdicts on the findings.
 // `directory` is the sweep's, in which timelines for plots over time are looked for. Any thread.
 nlohmann::json results_json(const SweepOptions& options, const SweepPlan& plan,
@@ -68,7 +72,7 @@ std::string definition_change(const SweepOptions& options, const SweepPlan& plan
                               const SweepResults& results);
 
 // CSV with a header, as RFC 4180 quotes it. A row per run: axes, repeat, status, exit_code,
-// seconds, and the union of all figures; an empty field where a run does not have one.
+// seconds, and all figures (columns()); an empty field where a run does not have one.
 std::string results_csv(const SweepOptions& options, const SweepResults& results);
 
 // For people: a table of cells and main figures (median, and minimum to maximum), the findings with

@@ -142,7 +142,8 @@ ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
   const std::string path =
       arguments.directory.empty() ? "sweeps/" + options.name : arguments.directory;
   Scratch scratch(path, options.name);
-  const SweepPlan plan = checked_plan(options, check);
+  SweepPlan plan = checked_plan(options, check);
+  leave_only(plan, options.matrix, arguments.only);
   if (arguments.check) {
     fmt::print("{}", plan_text(options, plan));
     return ExitCode::ok;
@@ -156,7 +157,7 @@ ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
     const SweepRunner runner(options, plan, directory, stop);
     runner.prepare();
     done = !stop.requested() && runner.run(results, scratch);
-    if (done) results.finished = now_utc();
+    if (done && results.rows.size() == plan.whole) results.finished = now_utc();
   }
   directory.write(plan, results);
   const nlohmann::json json = results_json(options, plan, results, path);

@@ -14,6 +14,7 @@ struct SweepArguments {
   std::vector<std::string> overrides;  // overrides of the sweep file
   std::vector<std::string> set;        // overrides of every run, after those of the file
   std::string directory;               // for the results; empty: sweeps/<name>
+  std::vector<std::string> only;       // "AXIS=VALUE[,VALUE]": the part to run; empty: all
   bool restart = false;                // throw away what is there
   bool report_only = false;            // run nothing; print what is there
   bool check = false;                  // check every cell, print them, run nothing

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/tools/sweep/grid.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -172,14 +173,13 @@ void SweepOptions::check(const Section& section) const {
 
 SweepOptions read_sweep(const std::string& path, const std::vector<std::string>& overrides) {
   Node root = load_yaml(path);
-  if (root.find("dataset") != nullptr && root.find("base") == nullptr) {
-    throw Error(
-        ExitCode::config,
-        fmt::format("{}: this is an experiment, and no sweep: run it by `stoker train {}`, or "
-                    "name it as the base of a sweep",
-                    path, path));
+  if (is_experiment(root)) {
+    root = grid_of(path, overrides);
+  } else {
+    for (const std::string& assignment : overrides) {
+      if (!replace_axis(root, assignment)) apply_override(root, assignment);
+    }
   }
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
   SweepOptions options;
   read_struct(Section(root, "", "", nullptr), options);
   return options;

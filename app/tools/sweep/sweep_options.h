@@ -201,9 +201,9 @@ struct SweepOptions {
   void check(const Section& section) const;
 };
 
-// Reads a sweep file with overrides of it ("repeat=1"). A relative `base` is one from the directory
-// of the file. Error(ExitCode::config) with position; ExitCode::environment where it cannot be
-// read.
+// Reads a sweep file with overrides of it ("repeat=1"), or makes a sweep of an experiment's file
+// and axes ("loader.workers=1,2", grid.h). A relative `base` is one from the directory of the file.
+// Error(ExitCode::config) with position; ExitCode::environment where it cannot be read.
 SweepOptions read_sweep(const std::string& path, const std::vector<std::string>& overrides);
 
 }  // namespace stoker

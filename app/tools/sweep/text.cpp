@@ -13,7 +13,7 @@ namespace {
 std::string number(double value) { return fmt::format("{:.4g}", value); }
 
 std::string value_text(const std::vector<double>& values) {
-  if (values.empty()) return "-";
+  if (values.empty()) return "not measured";
   const Spread s = spread(values);
   if (values.size() == 1) return number(s.median);
   return fmt::format("{} ({} to {})", number(s.median), number(s.min), number(s.max));
@@ -130,7 +130,7 @@ std::string results_text(const SweepOptions& options, const SweepPlan& plan,
                          const SweepResults& results) {
   std::string text = fmt::format(
       "{}: {} of {} runs; medians (minimum to maximum){}\n", options.name, results.rows.size(),
-      plan.runs.size(), options.drop_first ? " without the first repetition of each cell" : "");
+      plan.whole, options.drop_first ? " without the first repetition of each cell" : "");
   text += cells_text(options, plan, results) + conditions_text(results);
   text += findings_text(judge(options, plan, results));
   text += failures_text(options, results) + unknown_text(options, results);
@@ -140,9 +140,11 @@ std::string results_text(const SweepOptions& options, const SweepPlan& plan,
 
 std::string plan_text(const SweepOptions& options, const SweepPlan& plan) {
   std::string result;
-  for (const SweepCell& cell : plan.cells) result += text(options.matrix, cell.at) + "\n";
-  return result + fmt::format("{} cells, {} runs of `stoker {}`\n", plan.cells.size(),
-                              plan.runs.size(), commands_text(plan));
+  std::set<size_t> cells;
+  for (const SweepRun& run : plan.runs) cells.insert(run.cell);
+  for (const size_t cell : cells) result += text(options.matrix, plan.cells[cell].at) + "\n";
+  return result + fmt::format("{} cells, {} runs of `stoker {}`\n", cells.size(), plan.runs.size(),
+                              commands_text(plan));
 }
 
 }  // namespace stoker

@@ -37,7 +37,8 @@ struct Unit {
 constexpr Unit kSizes[] = {
     {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40},
     {"k", 1000},         {"m", 1000000},      {"g", 1000000000},   {"", 1}};
-constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"min", 60'000}};
+constexpr Unit kTimes[] = {
+    {"ms", 1}, {"s", 1000}, {"min", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
 
 // A whole number with one of the units' suffixes.
 std::optional<uint64_t> parse_units(std::span<const Unit> units, const std::string& text) {

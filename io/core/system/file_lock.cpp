@@ -1,6 +1,7 @@
 #include "io/core/system/file_lock.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 
 #include <cerrno>
 
@@ -16,5 +17,17 @@ int lock_file(const FileDescriptor& file, FileLock lock, bool wait) {
 }
 
 bool has_no_locks(int errno_value) { return errno_value == ENOLCK || is_unsupported(errno_value); }
+
+void mark_in_use(const FileDescriptor& directory) {
+  uninterrupted([&] { return ::flock(directory.get(), LOCK_SH); });
+}
+
+bool is_in_use(const std::string& directory) {
+  const FileDescriptor held(
+      uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (!held) return false;
+  return uninterrupted([&] { return ::flock(held.get(), LOCK_EX | LOCK_NB); }) != 0 &&
+         errno == EWOULDBLOCK;
+}
 
 }  // namespace stoker

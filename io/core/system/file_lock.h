@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "io/core/system/file.h"
 
 namespace stoker {
@@ -15,5 +17,13 @@ int lock_file(const FileDescriptor& file, FileLock lock, bool wait = false);
 
 // Whether what lock_file() returned says that the file system has no locks at all.
 bool has_no_locks(int errno_value);
+
+// Marks an open directory as in use until its descriptor is closed, also where the process is
+// killed (flock(2), for lock_file() takes no directories). Does nothing where there are no locks.
+// Any thread.
+void mark_in_use(const FileDescriptor& directory);
+// Whether somebody has marked this directory. False also where that cannot be told: on another
+// machine's file system, or without permission. Any thread.
+bool is_in_use(const std::string& directory);
 
 }  // namespace stoker

@@ -1,6 +1,6 @@
 // Pieces of a page: cards, facts and tables. Text goes in as text only.
 
-const PALETTE = 8;
+const PALETTE = 16;
 const colourOf = (at) => `c${at % PALETTE}`;
 
 function card(title, attributes, ...children) {

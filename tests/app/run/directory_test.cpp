@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/system/file_lock.h"
 
 namespace stoker {
 namespace {
@@ -37,8 +38,9 @@ struct Moved : testing::Test {
 TEST_F(Moved, what_cannot_be_latest_is_a_remark) {
   fs::create_directories(parent / "latest" / "mine");
   std::vector<std::string> remarks;
-  const RunDirectory run(options_in(parent.string()), {}, alone(),
-                         [&](const std::string& remark) { remarks.push_back(remark); });
+  RunDirectory run(options_in(parent.string()), {}, alone(),
+                   [&](const std::string& remark) { remarks.push_back(remark); });
+  run.keep();
   EXPECT_TRUE(fs::exists(run.path() + "/config.yaml"));
   ASSERT_EQ(remarks.size(), 1u);
   EXPECT_NE(remarks[0].find("latest: Is a directory"), std::string::npos) << remarks[0];
@@ -73,14 +75,40 @@ TEST(RunDirectory, every_run_gets_its_own_and_latest_points_to_the_newest) {
   const fs::path parent = fs::path(::testing::TempDir()) / "runs_of_this_test";
   fs::remove_all(parent);
   const ExperimentOptions options = options_in(parent.string());
-  const RunDirectory first(options, {}, alone(), refused),
-      second(options, {"a=b"}, alone(), refused);
+  RunDirectory first(options, {}, alone(), refused), second(options, {"a=b"}, alone(), refused);
+  first.keep();
+  second.keep();
   EXPECT_NE(first.path(), second.path());
   EXPECT_TRUE(fs::path(first.path()).filename().string().starts_with("trial-20"));
   EXPECT_EQ(fs::canonical(parent / "latest"), fs::canonical(second.path()));
   EXPECT_EQ(text_of(second.path() + "/config.yaml"), resolved_yaml(options));
   EXPECT_EQ(text_of(second.path() + "/overrides"), "a=b\n");
   fs::remove_all(parent);
+}
+
+TEST_F(Moved, a_start_that_fails_leaves_no_directory_and_latest_alone) {
+  RunDirectory good(options_in(parent.string()), {}, alone(), refused);
+  good.keep();
+  std::string failed;
+  {
+    const RunDirectory run(options_in(parent.string()), {}, alone(), refused);
+    failed = run.path();
+    EXPECT_TRUE(is_in_use(failed));
+  }
+  EXPECT_FALSE(fs::exists(failed));
+  EXPECT_EQ(fs::canonical(parent / "latest"), fs::canonical(good.path()));
+}
+
+TEST_F(Moved, a_directory_is_in_use_until_its_run_ends) {
+  std::string path;
+  {
+    RunDirectory run(options_in(parent.string()), {}, alone(), refused);
+    run.keep();
+    path = run.path();
+    EXPECT_TRUE(is_in_use(path));
+  }
+  EXPECT_TRUE(fs::exists(path));
+  EXPECT_FALSE(is_in_use(path));
 }
 
 }  // namespace

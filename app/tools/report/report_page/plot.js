@@ -15,7 +15,8 @@ const numeric = (x) => (typeof x === "number" ? x : typeof x === "string" && x.t
 // A plot of results.json with all its points in one form.
 function readPlot(plot) {
   const data = Array.isArray(plot.data) ? plot.data.map((one) => [one.series, one.points]) : Object.entries(plot.data ?? {});
-  const series = data.map(([name, points], at) => ({ name, colour: colourOf(at), points }));
+  // Eyes tell eight colours apart; from the ninth on the stroke differs, too.
+  const series = data.map(([name, points], at) => ({ name, colour: colourOf(at) + (at % 16 < 8 ? "" : " again"), points }));
   const published = (plot.published ?? []).map((one) => ({ ...one,
     points: (one.points ?? []).map((point) => (Array.isArray(point) ? { x: point[0], y: point[1] } : point)),
     colour: series.find(({ name }) => name === one.series)?.colour ?? "ink" }));

@@ -39,25 +39,39 @@ function findings(report, at) {
       + "setting was chosen so that it does: it says nothing."));
 }
 
-function cells(report, at) {
-  const heads = [...report.axes.map(({ key }) => key), "run", "status", ...report.figure_names];
+// Shown without being asked for: what the sweep is about, and what every run is known by.
+const HEADLINE = new Set(["images_per_s", "device.idle_share", "io_share", "device.au", "mb_per_s", "wall_s", "steps", "images", "loss"]);
+
+function runsTable(report, at, count) {
+  const heads = [...report.axes.map(({ key }) => key), "run", "status", ...report.figure_names.slice(0, count)];
   const rows = report.table.map((row, index) => {
     const base = `${at}table.${index}`;
     const bad = row.status !== "ok" && row.status !== "completed";
     const cell = (column) => show(`${base}.values.${column}`, typeof row.values[column] === "number" ? "figure" : "text");
     return [...row.values.slice(0, report.axes.length).map((_, column) => cell(column)), show(`${base}.repeat`, "count"),
       make("span", { class: bad ? "bad" : "" }, show(`${base}.status`), row.error ? words(`: ${row.error}`) : ""),
-      ...report.figure_names.map((_, column) => cell(report.axes.length + column))];
+      ...report.figure_names.slice(0, count).map((_, column) => cell(report.axes.length + column))];
   });
-  return card(`All runs (${report.table.length})`, { class: "full" }, make("details", rows.length > 24 ? {} : { open: "" },
-    make("summary", {}, "every figure of every run"), grid(heads, rows, { class: "cells" })));
+  return grid(heads, rows, { class: "cells" });
+}
+
+function cells(report, at) {
+  const all = report.figure_names.length;
+  const chosen = new Set([...HEADLINE, ...(report.main_figures ?? [])]);
+  const first = report.figure_names.findIndex((name) => !chosen.has(name));
+  const count = first < 1 ? Math.min(all, HEADLINE.size) : first;
+  return card(`All runs (${report.table.length})`, { class: "full" },
+    make("details", report.table.length > 24 ? {} : { open: "" },
+      make("summary", {}, "what was varied, and the headline figures"), runsTable(report, at, count)),
+    all <= count ? null : make("details", {}, make("summary", {}, `all ${all} figures of every run`), runsTable(report, at, all)));
 }
 
 // Names may hold dots, which keys of values do not.
 function prepare(report) {
   report.axes ??= [];
   report.rows ??= [];
-  report.figure_names = [...new Set(report.rows.flatMap((row) => Object.keys(row.figures ?? {})))];
+  const known = new Set(report.rows.flatMap((row) => Object.keys(row.figures ?? {})));
+  report.figure_names = [...new Set([...(report.columns ?? report.main_figures ?? []).filter((name) => known.has(name)), ...known])];
   report.table = report.rows.map((row) => ({ repeat: row.repeat, status: row.status, error: row.error,
     values: [...report.axes.map(({ key }) => row.cell?.[key] ?? null), ...report.figure_names.map((name) => row.figures?.[name] ?? null)] }));
   for (const finding of report.findings ?? []) {
@@ -84,17 +98,19 @@ function distinctConditions(report) {
 
 function sweepParts(report, at) {
   prepare(report);
-  const plots = (report.plots ?? []).map((plot) => new SweepPlot(plot));
+  const parallel = new ParallelPlot(report);
+  const plots = [...(report.plots ?? []).map((plot) => new SweepPlot(plot)), parallel];
   const conditionsOf = distinctConditions(report);
   const failed = report.table.filter((row) => row.status !== "ok" && row.status !== "completed").length;
   const count = { within: 0, outside: 0 };
   for (const finding of report.findings ?? []) if (!finding.fitted && finding.verdict in count) ++count[finding.verdict];
-  const chips = [chip(`${report.table.length} runs`), failed ? chip(`${failed} failed`, "failed") : null,
+  const chips = [chip(report.runs_planned > report.table.length ? `${report.table.length} of ${report.runs_planned} runs` : `${report.table.length} runs`), failed ? chip(`${failed} failed`, "failed") : null,
     (report.findings ?? []).length ? chip(`${count.within} of ${count.within + count.outside} findings within`, "phase") : null].filter(Boolean);
   return { title: report.name ?? "sweep", chips, plots, what: [report.command && `stoker ${report.command}`,
     ...report.axes.map(({ key, values }) => `${key}: ${values.join(", ")}`)].filter(Boolean), main: [
     section("pair", "Findings", findings(report, at)),
-    section("charts", "Plots", plots.map((plot) => plot.root)),
+    section("charts", "Plots", plots.filter((plot) => plot !== parallel).map((plot) => plot.root)),
+    section("pair", "All cells", parallel.root),
     section("pair", "Runs", cells(report, at),
       conditionsOf.length ? card("Conditions", {}, listing(conditionsOf)) : null,
       report.machine ? card("Machine", {}, listing(flat(report.machine))) : null)] };

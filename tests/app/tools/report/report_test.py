@@ -38,6 +38,8 @@ READ = """(() => {
       })) })),
     plots: [...document.querySelectorAll(".area svg")].map((e) => ({ marks: e.querySelectorAll(".solid").length,
       published: e.querySelectorAll(".published").length, errors: e.querySelectorAll(".error").length })),
+    looks: [...document.querySelectorAll(".area svg")].slice(0, 1).flatMap((plot) => [...plot.querySelectorAll(".trace:not(.dashed)")])
+      .map((line) => `${getComputedStyle(line).stroke} ${getComputedStyle(line).strokeDasharray}`), parallel: document.querySelectorAll(".parallel .trace").length,
     text: document.body.innerText,
     scroll: document.documentElement.scrollWidth, width: document.documentElement.clientWidth,
     wide: [...document.body.querySelectorAll("*")].filter((e) => seen(e) && e.getClientRects().length
@@ -305,9 +307,15 @@ def check_sweep(browser, folder):
             assert [plot["marks"] for plot in shown["plots"]] == [8, 8, 6], shown["plots"]
             assert [plot["published"] for plot in shown["plots"]] == [2, 0, 1]
             assert [plot["errors"] for plot in shown["plots"]] == [8, 8, 3]
+            assert shown["parallel"] == 8, shown["parallel"]  # a trace for each cell
             for words in ("put in, no finding", "1 of 2 findings within", "1 failed", "(S): Chien et al. 2018", "no space left on device",
                           "2.3 ± 15 %", "(2 to 2.31)", "loader.workers", "Xeon"):
                 assert words in shown["text"], words
+    many = sweep_results()
+    points = [{"x": count, "median": count, "min": count, "max": count, "n": 1} for count in (1, 2)]
+    many["plots"][0] |= {"data": [{"series": f"s{at}", "points": points} for at in range(12)], "published": []}
+    looks = open_page(browser, write_sweep(folder, "many-series", many))["looks"]
+    assert len(looks) == len(set(looks)) == 12, looks  # no two series look the same
     hostile = sweep_results(HOSTILE)
     hostile["name"] = hostile["findings"][0]["name"] = hostile["plots"][0]["published"][0]["source"] = HOSTILE
     hostile["plots"][2]["data"][0]["points"][0]["x"] = HOSTILE

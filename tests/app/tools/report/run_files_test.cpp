@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "io/core/error.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
@@ -35,6 +38,24 @@ TEST_F(Files, what_is_no_table_is_an_error) {
   root.write("u.csv", "a,b\n1\n");
   EXPECT_EQ(error_of([&] { Table::read(root / "u.csv"); }),
             root / "u.csv" + ": a line has 1 fields, its header 2");
+}
+
+TEST_F(Files, the_newest_run_of_a_folder) {
+  EXPECT_EQ(newest_run(root / "", true), root / "");
+  for (const char* name : {"b", "a", "c"}) {
+    root.write(std::string(name) + "/config.yaml", "{}");
+    root.write(std::string(name) + "/overrides", "");
+    if (*name != 'c') root.write(std::string(name) + "/summary.json", "{}");
+    const auto when =
+        std::filesystem::file_time_type::clock::now() + std::chrono::hours(*name == 'b' ? 0 : 1);
+    std::filesystem::last_write_time(root / name + "/config.yaml", when);
+  }
+  std::filesystem::last_write_time(
+      root / "c/config.yaml",
+      std::filesystem::file_time_type::clock::now() + std::chrono::hours(2));
+  EXPECT_EQ(newest_run(root / "", false), root / "c");
+  EXPECT_EQ(newest_run(root / "", true), root / "a");
+  EXPECT_EQ(newest_run(root / "b", true), root / "b");
 }
 
 // More than is read at once.

@@ -180,6 +180,45 @@ class Results(Sweep):
         self.assertEqual(self.results()["command"], "bench loader, bench storage scratch")
 
 
+class WithoutAFile(Sweep):
+    def setUp(self):
+        super().setUp()
+        self.place = self.dir / "sweeps" / "base-loader.type-loader.workers"
+
+    def grid(self, *arguments, **options):
+        return self.stoker("sweep", "base.yaml", "loader.type=sync,prefetched", "loader.workers=1,2", *arguments, **options)
+
+    def test_axes_on_the_command_line_and_charts_of_them(self):
+        self.grid("run.seed=4")
+        results = self.results()
+        self.assertEqual([row["cell"] for row in results["rows"]], [{"loader.type": kind, "loader.workers": count}
+                         for kind in ("sync", "prefetched") for count in ("1", "2")])
+        self.assertEqual([(plot["x"], plot["y"]) for plot in results["plots"][:2]],
+                         [("loader.type", "images_per_s"), ("loader.workers", "images_per_s")])
+        self.assertEqual([series["series"] for series in results["plots"][1]["data"]], ["sync", "prefetched"])
+        header = (self.place / "results.csv").read_text().splitlines()[0].split(",")
+        self.assertEqual(header[:8], ["loader.type", "loader.workers", "repeat", "status", "exit_code", "seconds", "images_per_s",
+                                      "io_share"])
+        self.assertEqual(results["columns"], header[6:])
+        summary = read_summary(self.place / results["rows"][0]["directory"])
+        self.assertEqual(summary["loader"], "sync")
+
+    def test_a_part_and_then_the_rest(self):
+        done = self.grid("--only", "loader.type=sync")
+        self.assertEqual(len(self.results()["rows"]), 2)
+        self.assertNotIn("finished", self.results())
+        self.assertIn("2 of 4 runs", done.stdout)
+        self.assertEqual(done.stdout.count("not measured"), 4)
+        self.assertEqual(len(self.grid().stderr.splitlines()), 2)
+        self.assertIn("finished", self.results())
+
+    def test_findings_on_cells_that_are_missing_are_not_measured(self):
+        self.write(SWEEP.replace("loader.workers: 1}, at_least", "loader.workers: 1}, over: {loader: prefetched, loader.workers: 2}, at_least"))
+        self.place = self.dir / "sweeps" / "trial"
+        self.assertIn("not measured all steps", self.sweep("--only=loader.workers=1").stdout)
+        self.assertEqual({row["cell"]["loader.workers"] for row in self.results()["rows"]}, {"1"})
+
+
 class Interruptions(Sweep):
     def test_after_a_kill_it_goes_on_and_nothing_is_left_running(self):
         self.started(2, SLOW, ONCE).kill()
