@@ -34,6 +34,7 @@ if(NOT STOKER_CORE_ALONE)
   file(CONFIGURE OUTPUT quickstart.yaml CONTENT "@quickstart@" @ONLY)
   set(share ${CMAKE_INSTALL_DATADIR}/stoker)
   install(FILES ${PROJECT_BINARY_DIR}/quickstart.yaml DESTINATION ${share}/configs COMPONENT runtime)
+  install(FILES configs/schema/experiment.json DESTINATION ${share}/configs/schema COMPONENT runtime)  # its first line names it
   install(DIRECTORY datasets/caltech101-mini DESTINATION ${share}/datasets COMPONENT runtime)
 endif()
 # Interfaces of components, with all that they include.

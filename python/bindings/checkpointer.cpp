@@ -20,6 +20,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
 #include "python/bindings/loader.h"
+#include "python/bindings/released.h"
 
 namespace nb = nanobind;
 
@@ -103,7 +104,7 @@ class LoadedSet {
       refuse(saved.name, fmt::format("the set has {} bytes of {}, and the target {} of {}",
                                      saved.bytes, saved.dtype, info.bytes, info.dtype));
     }
-    const nb::gil_scoped_release without;
+    const Released without;
     state_.copy(index, static_cast<uint8_t*>(target.data()), threads_);
   }
 
@@ -133,7 +134,7 @@ class CheckpointerHandle {
     for (size_t i = 0; i < names.size(); ++i) {
       opened.tensors.push_back(info_of(names[i], tensors[i]));
     }
-    const nb::gil_scoped_release without;
+    const Released without;
     for (const auto& [name, tier] : opened.options.storage) {
       opened.tiers.add(name, open_tier(tier, {name, opened.warnings.notify(), &opened.hub}));
     }
@@ -153,7 +154,7 @@ class CheckpointerHandle {
     Opened& now = opened();
     std::optional<LoadedState> state;
     {
-      const nb::gil_scoped_release without;
+      const Released without;
       state = now.saver->load();
     }
     tell(now);
@@ -183,7 +184,7 @@ class CheckpointerHandle {
     now.held = tensors;
     bool copying = false;
     {
-      const nb::gil_scoped_release without;
+      const Released without;
       copying = now.saver->save({.step = step}, [&] { return state; });
     }
     if (!copying) now.held.clear();
@@ -193,7 +194,7 @@ class CheckpointerHandle {
   void finish_copy() {
     Opened& now = opened();
     {
-      const nb::gil_scoped_release without;
+      const Released without;
       now.saver->finish_copy();
     }
     now.held.clear();
@@ -206,7 +207,7 @@ class CheckpointerHandle {
     CheckpointStatus status;
     bool complete = false;
     {
-      const nb::gil_scoped_release without;
+      const Released without;
       complete = now.saver->flush();
       status = now.saver->status();
     }
@@ -237,7 +238,7 @@ class CheckpointerHandle {
     const OwnedHere<Opened> opened = std::move(opened_);
     if (!process_.here()) return;
     {
-      const nb::gil_scoped_release without;
+      const Released without;
       opened->saver.reset();
     }
     tell(*opened);

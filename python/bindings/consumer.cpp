@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "io/core/interruption.h"
+#include "python/bindings/released.h"
 
 namespace nb = nanobind;
 
@@ -21,7 +22,7 @@ constexpr std::chrono::milliseconds kLook{50};
 Consumer::Consumer() : thread_([this] { work(); }) {}
 
 Consumer::~Consumer() {
-  const nb::gil_scoped_release without;
+  const Released without;
   {
     const std::lock_guard lock(mutex_);
     leaving_ = true;
@@ -41,7 +42,7 @@ void Consumer::begin(std::function<void()> task) {
 }
 
 bool Consumer::over_within(std::chrono::milliseconds time) {
-  const nb::gil_scoped_release without;
+  const Released without;
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, time, [this] { return !task_; });
 }
@@ -63,7 +64,7 @@ bool Consumer::busy() {
 }
 
 void Consumer::end() {
-  const nb::gil_scoped_release without;
+  const Released without;
   std::unique_lock lock(mutex_);
   stop_.request_stop();
   changed_.wait(lock, [this] { return !task_; });

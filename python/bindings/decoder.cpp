@@ -10,6 +10,7 @@
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
+#include "python/bindings/released.h"
 
 namespace nb = nanobind;
 
@@ -44,7 +45,7 @@ class DecoderHandle {
     const BufferView view(encoded);
     HostMemory memory;
     {
-      const nb::gil_scoped_release without;
+      const Released without;
       memory = allocate_huge(spec.bytes(), false);
       sessions_.with([&](std::unique_ptr<DecoderSession>& session) {
         session->decode(view.bytes(), {}, memory.data.get());

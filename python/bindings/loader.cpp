@@ -20,6 +20,7 @@
 #include "python/bindings/batch.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
+#include "python/bindings/released.h"
 
 namespace nb = nanobind;
 
@@ -115,7 +116,7 @@ void LoaderHandle::close() {
   if (!process_.here()) return;
   opened->closed = true;
   opened->consumer.end();
-  const nb::gil_scoped_release without;
+  const Released without;
   opened->loader.reset();
   opened->data.reset();
 }

@@ -1,12 +1,15 @@
 #include <stoker_version.h>
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/released.h"
 
 NB_MODULE(_core, module) {
   namespace python = stoker::python;
   // What a program still holds when it ends is no leak of ours.
   nanobind::set_leak_warnings(false);
   module.attr("__version__") = STOKER_VERSION;
+  module.def("leave", &python::leave_interpreter,
+             "For atexit: no other thread comes back from a wait.");
   python::bind_errors(module);
   python::bind_loader(module);
   python::bind_decoder(module);

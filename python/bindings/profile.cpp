@@ -18,6 +18,7 @@
 #include "io/profiler/view/profile_remarks.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/own_process.h"
+#include "python/bindings/released.h"
 
 namespace nb = nanobind;
 
@@ -49,7 +50,7 @@ class ProfileHandle {
   std::string end(const std::optional<std::string>& path) {
     process_.require("profile");
     if (!profiler_) throw Error(ExitCode::config, "this profile has ended");
-    const nb::gil_scoped_release without;
+    const Released without;
     const OwnIo own;
     const IoProfile profile = profiler_->end();
     profiler_.reset();
@@ -73,7 +74,7 @@ void bind_profile(nb::module_& module) {
   module.def(
       "read_profile",
       [](const std::string& path) {
-        const nb::gil_scoped_release without;
+        const Released without;
         return text_of(read_darshan_log(path).profile);
       },
       nb::arg("path"));

@@ -20,6 +20,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
 #include "python/bindings/loader.h"
+#include "python/bindings/released.h"
 
 namespace nb = nanobind;
 
@@ -107,7 +108,7 @@ class WatchHandle {
     hub_.run().end(error.empty() ? RunPhase::completed : RunPhase::failed,
                    error.empty() ? 0 : static_cast<int>(ExitCode::bug), error);
     {
-      const nb::gil_scoped_release without;
+      const Released without;
       for (const auto& sink : sinks_) sink->flush();
       sinks_.clear();
     }

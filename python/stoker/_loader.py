@@ -19,6 +19,7 @@ def _close_all() -> None:
     """Threads end before the interpreter does."""
     for loader in list(_open):
         loader.close()
+    _core.leave()
 
 
 def as_config(config: str | os.PathLike[str] | Mapping[str, Any]) -> str | dict[str, Any]:

@@ -100,9 +100,11 @@ class Campaign:
         when = "between saves" if f"on tier '{self.first_tier}'" in process.log else "before a save"
         self.hits[f"{whom}, {when}"] += 1
 
-    def run_one(self):
+    def run_one(self, strikes=True):
         process = self.start(self.random.choice(["async", "swap"]))
-        if self.random.random() < 0.5:  # else in the start, where that takes long
+        if not strikes:
+            process.wait()
+        elif self.random.random() < 0.5:  # else in the start, where that takes long
             process.wait_for(f"on tier '{self.first_tier}'")
             time.sleep(self.random.uniform(0, 0.2) * self.takes)
         else:
@@ -127,8 +129,10 @@ class Campaign:
             self.begin_chain()
 
     def run(self, kills):
-        while self.kills < kills or self.completed == 0:
+        while self.kills < kills:
             self.run_one()
+        if self.completed == 0:  # by chance alone it may take very long
+            self.run_one(strikes=False)
         return self
 
 

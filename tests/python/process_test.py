@@ -87,15 +87,15 @@ except KeyboardInterrupt:
 
     def test_leaving_the_program_in_the_middle_of_reads_ends_it(self):
         run_python("""
-import threading
-loader = stoker.Loader(config(storage=slow(60_000)))
-def ask():
+import threading, time
+loaders = [stoker.Loader(config(storage=slow(60_000))) for _ in range(8)]
+def ask(loader):
     try:
         next(iter(loader))
     except BaseException:
         pass
-threading.Thread(target=ask, daemon=True).start()
-import time
+for loader in loaders:
+    threading.Thread(target=ask, args=[loader], daemon=True).start()
 time.sleep(0.2)
 """)
         run_python("loader = stoker.Loader(config()); iteration = iter(loader); batch = next(iteration)")

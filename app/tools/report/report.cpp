@@ -19,10 +19,6 @@ bool is_log(const std::string& path) {
   return path.ends_with(".darshan") && !std::filesystem::is_directory(path);
 }
 
-bool is_sweep(const std::string& directory) {
-  return !is_log(directory) && read_if_there(directory + "/results.json").has_value();
-}
-
 }  // namespace
 
 std::string report_html(nlohmann::json data) {

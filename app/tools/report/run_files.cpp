@@ -74,6 +74,11 @@ bool is_run(const std::string& directory) {
          (fs::exists(path / "config.yaml", ignored) && fs::exists(path / "overrides", ignored));
 }
 
+bool is_sweep(const std::string& directory) {
+  std::error_code ignored;
+  return fs::exists(fs::path(directory) / "results.json", ignored);
+}
+
 std::string newest_run(const std::string& path, bool ended) {
   if (is_run(path)) return path;
   std::error_code error;

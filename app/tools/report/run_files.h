@@ -33,8 +33,10 @@ nlohmann::json parse_run_json(std::string_view text, const std::string& path);
 // The word of a run's verdict in its summary.json ("input_bound"). Empty: it has none.
 std::string verdict_of(const nlohmann::json& summary);
 
-// Whether `directory` is that of a run, one that has ended or not. A link is none.
+// Whether `directory` is that of a run, one that has ended or not.
 bool is_run(const std::string& directory);
+// Whether `directory` has the results of a sweep.
+bool is_sweep(const std::string& directory);
 // `path` where it is that of a run, else the newest run right below it; ended: of those that have a
 // summary.json. What holds no run is given back as it is, for the reader's own message.
 std::string newest_run(const std::string& path, bool ended);

@@ -108,15 +108,20 @@ ExitCode remove_runs(const RemoveArguments& arguments) {
     return ExitCode::ok;
   }
   std::set<std::string> folders;
+  size_t removed = 0;
   for (const ListedRun& run : runs) {
-    if (is_in_use(run.directory)) continue;  // it may have begun meanwhile
+    if (is_in_use(run.directory)) {  // since it was listed
+      fmt::print("{} is running: it stays\n", run.name);
+      continue;
+    }
     std::error_code error;
     fs::remove_all(run.directory, error);
     if (error) throw IoError("remove " + run.directory + ": " + error.message(), error.value());
+    ++removed;
     folders.insert(fs::path(run.directory).parent_path().string());
   }
   for (const std::string& folder : folders) mend_latest(folder);
-  fmt::print("removed {} {}\n", runs.size(), runs.size() == 1 ? "run" : "runs");
+  fmt::print("removed {} {}\n", removed, removed == 1 ? "run" : "runs");
   return ExitCode::ok;
 }
 

@@ -165,19 +165,14 @@ ListedRun read_listed_sweep(const std::string& directory) {
   return run;
 }
 
-bool is_sweep(const std::string& directory) {
-  std::error_code ignored;
-  return fs::exists(directory + "/results.json", ignored) &&
-         fs::exists(directory + "/sweep.yaml", ignored);
-}
-
 void collect(const std::string& directory, int depth, std::vector<ListedRun>& runs) {
-  if (is_sweep(directory)) {
+  std::error_code error;
+  // Other programs have files called results.json, too.
+  if (is_sweep(directory) && fs::exists(directory + "/sweep.yaml", error)) {
     runs.push_back(read_listed_sweep(directory));
   } else if (is_run(directory)) {
     runs.push_back(read_listed_run(directory));
   } else if (depth < kDeepest) {
-    std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
       const bool hidden = entry.path().filename().string().starts_with('.');
       if (hidden || entry.is_symlink(error) || !entry.is_directory(error)) continue;
@@ -213,8 +208,8 @@ void find_differences(std::vector<ListedRun>& runs) {
     }
   }
   for (ListedRun& run : runs) {
-    std::ranges::stable_partition(run.differs,
-                                  [](const auto& one) { return one.first.ends_with(".type"); });
+    std::stable_partition(run.differs.begin(), run.differs.end(),
+                          [](const auto& one) { return one.first.ends_with(".type"); });
   }
 }
 

@@ -50,7 +50,8 @@ class Hints(StokerTest):
                              f"run it by `stoker sweep {sweep}`")
         self.assertEqual(self.refused("sweep", self.config),
                          f"{self.config}: this is an experiment, and no sweep: run it by `stoker train {self.config}`, "
-                         "or name it as the base of a sweep")
+                         "name it as the base of a sweep, or give an axis with its values, as in "
+                         f"`stoker sweep {self.config} loader.workers=1,2,4`")
 
     def test_a_component_of_a_plug_in_needs_no_path(self):
         self.assertEqual(self.json("check", self.config, "decoder.type=opencv")["decoder"]["type"], "opencv")
