@@ -18,7 +18,7 @@
 #include "io/core/text/json.h"
 #include "io/core/ticker.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/verdict.h"
+#include "io/metrics/cache_verdict.h"
 
 namespace stoker {
 
@@ -190,6 +190,14 @@ void Trainer::train() {
   info.steps_planned = steps_planned_;
   info.first_step = position_.step;
   run.describe(info);
+  for (const TierMeter::State& tier : experiment_.hub().tiers()) {
+    if (tier.processes <= info.local_ranks) continue;
+    log_.warn(fmt::format(
+        "the emulated tier '{}' is used by {} processes beside this run: its rate is divided between "
+        "them, so that the figures of either say little; storage.{}.shared=false gives each a device "
+        "of its own",
+        tier.name, tier.processes - info.local_ranks, tier.name));
+  }
   log_.info(fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
                         options.model.type(), experiment_.device().info().name,
                         experiment_.dataset().size(Split::train),

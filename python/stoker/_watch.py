@@ -42,8 +42,8 @@ class watch:  # noqa: N801
 
     After the block (and within it, so far):
 
-    verdict, evidence
-        One or two sentences, with the next setting to try; and what they are concluded from, a list of str.
+    verdict, next, evidence
+        One or two sentences; the setting to try next; and what they are concluded from, a list of str.
     level
         "fine", "moderate", "input_bound", "host_bound", ...: the word for programs.
     data_wait_share, device_idle_share
@@ -111,7 +111,6 @@ class watch:  # noqa: N801
         self._collect(wait=True)
         self._core.end(error)
         self._summary = json.loads(self._core.record())
-        self._verdict = self._core.verdict()
         self._core = None
         self._folder.cleanup()
         if not self._quiet:
@@ -153,18 +152,19 @@ class watch:  # noqa: N801
 
     @property
     def level(self) -> str:
-        return self._judged()[0]
+        return self.summary["verdict"]["level"]
 
     @property
     def verdict(self) -> str:
-        return self._judged()[1]
+        return self.summary["verdict"]["text"]
 
     @property
     def evidence(self) -> list[str]:
-        return self._judged()[2]
+        return self.summary["verdict"]["evidence"]
 
-    def _judged(self) -> tuple[str, str, list[str]]:
-        return self._verdict if self._ended else self._core.verdict()
+    @property
+    def next(self) -> str:
+        return self.summary["verdict"]["next"]
 
     @property
     def data_wait_share(self) -> float | None:
@@ -179,7 +179,8 @@ class watch:  # noqa: N801
         return self.summary.get("images_per_s")
 
     def __str__(self) -> str:
-        return "\n  ".join([self.verdict, *self.evidence])
+        tried = [f"try: {self.next}"] if self.next else []
+        return "\n  ".join([self.verdict, *tried, *self.evidence])
 
 
 def _device_of(optimizer: Any) -> Any:

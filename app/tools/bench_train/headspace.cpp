@@ -22,7 +22,7 @@
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/machine/system_stats.h"
-#include "io/metrics/verdict.h"
+#include "io/metrics/cache_verdict.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {

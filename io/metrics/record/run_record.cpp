@@ -25,8 +25,15 @@ RunRecord between(const RunRecord& before, const RunRecord& now) {
 RunRecord with_step_under_way(RunRecord record) {
   const RunPhase phase = record.run.phase;
   if (phase != RunPhase::train && phase != RunPhase::eval) return record;
-  record.run.totals.segments = record.run.doing.spent_s;
-  record.run.totals.wall_s = std::max(record.run.totals.wall_s, record.elapsed_s);
+  RunTotals& totals = record.run.totals;
+  // Whole steps only would make saw teeth of a constant rate.
+  const double done = record.elapsed_s - totals.wall_s;
+  if (record.run.step_s > 0 && done > 0) {
+    totals.images += static_cast<int64_t>(static_cast<double>(record.run.step_images) *
+                                          std::min(1.0, done / record.run.step_s));
+  }
+  totals.segments = record.run.doing.spent_s;
+  totals.wall_s = std::max(totals.wall_s, record.elapsed_s);
   return record;
 }
 

@@ -17,7 +17,7 @@
 #include "io/core/random.h"
 #include "io/core/system/memory.h"
 #include "io/metrics/clock.h"
-#include "io/metrics/verdict.h"
+#include "io/metrics/cache_verdict.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/page_cache.h"
 
