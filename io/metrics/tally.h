@@ -18,15 +18,14 @@ namespace stoker {
 inline constexpr size_t kBucketsPerDoubling = 8;
 inline constexpr auto kDurationBounds = [] {
   // 2^(i/8)
-  constexpr std::array<double, kBucketsPerDoubling> kPowers{
-      1.0,
-      1.0905077326652577,
-      1.189207115002721,
-      1.2968395546510096,
-      1.4142135623730951,
-      1.5422108254079407,
-      1.681792830507429,
-      1.8340080864093424};
+  constexpr std::array<double, kBucketsPerDoubling> kPowers{1.0,
+                                                            1.0905077326652577,
+                                                            1.189207115002721,
+                                                            1.2968395546510096,
+                                                            1.4142135623730951,
+                                                            1.5422108254079407,
+                                                            1.681792830507429,
+                                                            1.8340080864093424};
   std::array<double, 31 * kBucketsPerDoubling + 1> bounds{};
   double doubled = 1e-6;
   for (size_t i = 0; i < bounds.size(); ++i) {
@@ -46,7 +45,8 @@ struct TallyTotals {
   // The shortest and the longest duration; of a difference, those of the later reading.
   int64_t least_ns = 0;
   int64_t most_ns = 0;
-  std::array<int64_t, kDurationBounds.size() + 1> buckets{};  // not cumulative; the last has no bound
+  std::array<int64_t, kDurationBounds.size() + 1>
+      buckets{};  // not cumulative; the last has no bound
 
   // Sum of the durations. Over a count of 0 there is no mean: callers check.
   double seconds() const { return 1e-9 * static_cast<double>(ns); }

@@ -69,12 +69,12 @@ std::vector<CommonValue> most_frequent_first(const std::map<int64_t, int64_t>& c
   return all;
 }
 
-// What the program itself writes into a run's directory: of interest only behind what it was run for.
+// What the program itself writes into a run's directory: of interest only behind what it was run
+// for.
 bool is_own_file(std::string_view path) {
-  constexpr std::string_view kNames[] = {"trace.json",   "steps.csv",        "timeline.csv",
-                                         "steps.jsonl",  "metrics.prom",     "targets.json",
-                                         "summary.json", "environment.json", "config.yaml",
-                                         "run.log"};
+  constexpr std::string_view kNames[] = {
+      "trace.json",   "steps.csv",    "timeline.csv",     "steps.jsonl", "metrics.prom",
+      "targets.json", "summary.json", "environment.json", "config.yaml", "run.log"};
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return std::ranges::find(kNames, name) != std::end(kNames) ||
          name.starts_with("events.out.tfevents.");

@@ -54,9 +54,10 @@ TEST(Verdict, a_wait_that_is_hidden_costs_nothing_and_says_so) {
   run.totals.segments[static_cast<size_t>(Segment::data_wait)] = 98.2;
   const nlohmann::json verdict = verdict_of(run);
   EXPECT_EQ(verdict["level"], "fine");
-  EXPECT_EQ(verdict["evidence"][0],
-            "the trainer waited 98.2 % of its time for data, of which 96.0 points were hidden behind "
-            "queued steps; the device lost 2.2 % for it");
+  EXPECT_EQ(
+      verdict["evidence"][0],
+      "the trainer waited 98.2 % of its time for data, of which 96.0 points were hidden behind "
+      "queued steps; the device lost 2.2 % for it");
 }
 
 TEST(Verdict, colours_are_for_what_costs_the_device) {

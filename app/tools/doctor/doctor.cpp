@@ -18,7 +18,8 @@ std::string finding_text(const Finding& finding, size_t place) {
   for (const std::string& line : finding.evidence) text += fmt::format("     {}\n", line);
   if (!finding.overrides.empty()) text += fmt::format("   try: {}\n", finding.next());
   if (finding.advice.empty()) return text;
-  return text + fmt::format("   {}: {}\n", finding.overrides.empty() ? "advice" : "or", finding.advice);
+  return text +
+         fmt::format("   {}: {}\n", finding.overrides.empty() ? "advice" : "or", finding.advice);
 }
 
 void print_trial(const Trial& trial) {

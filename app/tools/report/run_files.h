@@ -45,8 +45,8 @@ RunFiles read_run_outcome(const std::string& directory);
 // Error if `directory` is not that of a run.
 RunFiles read_run_so_far(const std::string& directory);
 
-// The run's record as the rules of a verdict want it: its summary, with what one of an older release
-// lacks taken from the other files.
+// The run's record as the rules of a verdict want it: its summary, with what one of an older
+// release lacks taken from the other files.
 nlohmann::json record_of(const RunFiles& run);
 // What held the run up. Error(ExitCode::config) where its configuration is no YAML.
 Verdict verdict_of(const RunFiles& run);

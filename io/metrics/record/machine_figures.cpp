@@ -76,7 +76,10 @@ std::vector<Figure> rates() {
        rate(1, [](const Machine& machine) { return cpu_s(machine, true); })},
       {"process.usable_cores", gauge, Unit::none, "How many cores this process may use at a time.",
        "Its affinity mask and the CPU quotas of its control groups.",
-       one([](R) { return usable_cores(); })},
+       one([](R) {
+         const auto cores = static_cast<double>(usable_cores());
+         return std::min(cores, cpu_quota().value_or(cores));
+       })},
       {"system.cores", gauge, Unit::none, "How many cores the machine has.",
        "sysconf(_SC_NPROCESSORS_ONLN).", one([](R) { return ::sysconf(_SC_NPROCESSORS_ONLN); })},
       {"system.busy_share", quotient, Unit::share,

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <functional>
 
-#include "io/metrics/record/figure_table.h"
 #include "io/metrics/cache_verdict.h"
+#include "io/metrics/record/figure_table.h"
 
 namespace stoker {
 namespace {

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 constexpr double kBusyCores = 0.75;       // of the machine: whoever wants more gets little
 constexpr double kOthersInTheWay = 0.25;  // likewise
-constexpr double kFellBehind = 0.1;  // share of the time of reads, beyond what the model says
+constexpr double kFellBehind = 0.1;       // share of the time of reads, beyond what the model says
 
 double number(const Json& tree, std::string_view path) { return number_at(tree, path).value_or(0); }
 
@@ -65,7 +65,7 @@ void add_source(const Json& record, Evidence& e) {
 void add_loader(const Json& summary, Evidence& e) {
   e.loader = setting(e.config, "loader.type");
   e.workers = whole_setting(e.config, "loader.workers")
-                  .value_or(counted(number_at(summary, "loaders.train.workers").value_or(e.cores)));
+                  .value_or(counted(number_at(summary, "loaders.train.workers").value_or(std::ceil(e.cores))));
   e.batch_size = whole_setting(e.config, "loader.batch_size").value_or(1);
   const Json& loader = member_at(summary, "loaders.train");
   e.read_s = number(loader, "stages.read.duration_s.sum");
@@ -91,7 +91,7 @@ void add_epochs(const Json& record, Evidence& e) {
 }
 
 void add_cpu(const Json& summary, Evidence& e) {
-  e.cores = std::max(1.0, number(summary, "process.usable_cores"));
+  e.cores = number_at(summary, "process.usable_cores").value_or(1);
   e.machine_cores = std::max(e.cores, number(summary, "system.cores"));
   e.own_cores = number_at(summary, "process.cores");
   const auto all = number_at(summary, "system.busy_cores");

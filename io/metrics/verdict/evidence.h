@@ -59,8 +59,8 @@ struct Evidence : RunPlan {
   // Samples that were read, and their encoded bytes.
   double reads = 0;
   double read_bytes = 0;
-  // What was read of the source, and the time with at least one read under way; an upper bound of that
-  // where the tier was not asked (mapped files).
+  // What was read of the source, and the time with at least one read under way; an upper bound of
+  // that where the tier was not asked (mapped files).
   double source_bytes = 0;
   double source_busy_s = 0;
   // An emulated tier could not give what its model allows: it gave all that it had.
@@ -74,7 +74,7 @@ struct Evidence : RunPlan {
   std::optional<double> later_wait_s;
   double first_epoch_steps = 0;
 
-  // Cores that this process may use, and that the machine has; at least 1.
+  // Cores that this process may use, of which a quota may leave a part, and that the machine has.
   double cores = 1;
   double machine_cores = 1;
   // Cores that this process and that all others kept busy, means over the loop.

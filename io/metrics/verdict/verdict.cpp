@@ -38,16 +38,22 @@ constexpr std::array<LevelNames, 10> kLevels{{{"unknown", "Not known yet"},
 // Of a finding that takes more than kBoundShare. What is not named is the input's.
 Level level_of(const std::string& cause) {
   constexpr std::pair<std::string_view, Level> kCauses[] = {
-      {"cpu_contention", Level::contended},          {"shared_tier", Level::contended},
-      {"checkpoint_write", Level::checkpoint_bound}, {"checkpoint_drain", Level::checkpoint_bound},
-      {"evaluation", Level::host_bound},             {"reporting", Level::host_bound},
-      {"measuring", Level::host_bound},              {"host_overhead", Level::host_bound},
+      {"cpu_contention", Level::contended},
+      {"shared_tier", Level::contended},
+      {"checkpoint_write", Level::checkpoint_bound},
+      {"checkpoint_drain", Level::checkpoint_bound},
+      {"evaluation", Level::host_bound},
+      {"reporting", Level::host_bound},
+      {"measuring", Level::host_bound},
+      {"host_overhead", Level::host_bound},
       {"rank", Level::peers_bound}};
   const auto* found = std::ranges::find(kCauses, cause, &std::pair<std::string_view, Level>::first);
   return found == std::end(kCauses) ? Level::input_bound : found->second;
 }
 
-double value_at(const Json& tree, std::string_view path) { return number_at(tree, path).value_or(0); }
+double value_at(const Json& tree, std::string_view path) {
+  return number_at(tree, path).value_or(0);
+}
 
 // What waiting for data cost. A wait costs nothing while the device still has work.
 std::string waiting(const Json& record) {
@@ -57,7 +63,8 @@ std::string waiting(const Json& record) {
   const std::string text =
       fmt::format("the trainer waited {:.1f} % of its time for data", 100 * waited);
   if (value_at(record, "device.observed_s") <= 0) return text;
-  if (hidden < kNothing) return text + fmt::format("; the device lost {:.1f} % for it", 100 * exposed);
+  if (hidden < kNothing)
+    return text + fmt::format("; the device lost {:.1f} % for it", 100 * exposed);
   return text + fmt::format(
                     ", of which {:.1f} points were hidden behind queued steps; the device lost "
                     "{:.1f} % for it",
@@ -69,7 +76,8 @@ void add_idle(const Json& record, std::vector<std::string>& lines) {
   std::string causes;
   for (const auto& [cause, share] : shares.items()) {
     if (share.get<double>() < kNothing) continue;
-    causes += fmt::format("{}{} {:.1f} %", causes.empty() ? "" : ", ", cause, 100 * share.get<double>());
+    causes +=
+        fmt::format("{}{} {:.1f} %", causes.empty() ? "" : ", ", cause, 100 * share.get<double>());
   }
   if (!causes.empty()) lines.push_back("device idle because of " + causes);
 }
@@ -157,8 +165,8 @@ Json judged(std::optional<double> share) {
   }
   if (*share >= kModerateShare) {
     return {{"level", "moderate"},
-            {"text", fmt::format("moderate, {:.0f} to {:.0f} %", 100 * kModerateShare,
-                                 100 * kBoundShare)}};
+            {"text",
+             fmt::format("moderate, {:.0f} to {:.0f} %", 100 * kModerateShare, 100 * kBoundShare)}};
   }
   return {{"level", "fine"}, {"text", fmt::format("fine, under {:.0f} %", 100 * kModerateShare)}};
 }
@@ -215,8 +223,8 @@ void to_json(Json& json, const Verdict& verdict) {
           {"evidence", verdict.evidence},
           {"findings", Json::array()}};
   for (const Finding& finding : verdict.findings) {
-    Json entry = {{"cause", finding.cause},       {"text", finding.text},
-                  {"cost", finding.cost},         {"evidence", finding.evidence},
+    Json entry = {{"cause", finding.cause},         {"text", finding.text},
+                  {"cost", finding.cost},           {"evidence", finding.evidence},
                   {"overrides", finding.overrides}, {"next", finding.next()}};
     if (!finding.advice.empty()) entry["advice"] = finding.advice;
     if (finding.gain() > 0) entry["gain_at_best"] = finding.gain();

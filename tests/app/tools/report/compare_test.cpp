@@ -128,7 +128,8 @@ TEST_F(Compare, a_difference_that_is_nothing_is_none) {
   const auto with_share = [&](const char* name, double share) {
     std::string steps = "steps,wall_s,images_per_s,io_share\n10,9,1,0.9\n";
     for (int i = 0; i < 30; ++i) {
-      steps += fmt::format("{},{},100,{}\n", 20 + 10 * i, 11 + 2 * i, share * (1 + 0.001 * (i % 3)));
+      steps +=
+          fmt::format("{},{},100,{}\n", 20 + 10 * i, 11 + 2 * i, share * (1 + 0.001 * (i % 3)));
     }
     root.write(std::string(name) + "/summary.json", summary.dump());
     root.write(std::string(name) + "/environment.json", "{}");
