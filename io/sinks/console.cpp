@@ -52,7 +52,7 @@ class Console final : public MetricsSink {
                                    run.totals.epoch);
     if (run.loss) text += fmt::format("  loss {:.4f}", *run.loss);
     text +=
-        fmt::format("  {:.0f} images/s  exposed I/O {:.1f} % of {:.1f} %", row[0].value.value_or(0),
+        fmt::format("  {:.0f} images/s  I/O exposed {:.1f} %, waited {:.1f} %", row[0].value.value_or(0),
                     100 * row[1].value.value_or(0), 100 * row[2].value.value_or(0));
     if (now.checkpoints.report && now.checkpoints.report->degraded)
       text += "  CHECKPOINTS DEGRADED";

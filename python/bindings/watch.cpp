@@ -101,7 +101,7 @@ class WatchHandle {
     take_segments();
     std::optional<Spread> rates;
     if (!rates_->rates().empty()) rates = spread(rates_->rates());
-    hub_.run().end_loop(rates);
+    hub_.end_loop(rates);
     publish();
     hub_.run().end(error.empty() ? RunPhase::completed : RunPhase::failed,
                    error.empty() ? 0 : static_cast<int>(ExitCode::bug), error);

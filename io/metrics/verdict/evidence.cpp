@@ -65,7 +65,8 @@ void add_source(const Json& record, Evidence& e) {
 void add_loader(const Json& summary, Evidence& e) {
   e.loader = setting(e.config, "loader.type");
   e.workers = whole_setting(e.config, "loader.workers")
-                  .value_or(counted(number_at(summary, "loaders.train.workers").value_or(std::ceil(e.cores))));
+                  .value_or(counted(
+                      number_at(summary, "loaders.train.workers").value_or(std::ceil(e.cores))));
   e.batch_size = whole_setting(e.config, "loader.batch_size").value_or(1);
   const Json& loader = member_at(summary, "loaders.train");
   e.read_s = number(loader, "stages.read.duration_s.sum");
@@ -94,6 +95,7 @@ void add_cpu(const Json& summary, Evidence& e) {
   e.cores = number_at(summary, "process.usable_cores").value_or(1);
   e.machine_cores = std::max(e.cores, number(summary, "system.cores"));
   e.own_cores = number_at(summary, "process.cores");
+  e.waiting_threads = number_at(summary, "process.waiting_threads");
   const auto all = number_at(summary, "system.busy_cores");
   if (e.own_cores && all) e.others_cores = std::max(0.0, *all - *e.own_cores);
 }
@@ -127,16 +129,20 @@ double Evidence::production_s() const {
   return std::max(shared, 1e-6 * std::min(read_bytes, source_bytes) / *source_mb_per_s);
 }
 
+// Whoever sleeps in a decoder, or waits for a tier, wants no core.
+bool Evidence::starved() const {
+  return waiting_threads.value_or(cores) >= kOthersInTheWay * cores;
+}
+
 bool Evidence::crowded() const {
-  if (!others_cores) return false;
-  return *own_cores + *others_cores >= kBusyCores * machine_cores &&
+  return others_cores && starved() && *own_cores + *others_cores >= kBusyCores * machine_cores &&
          *others_cores > kOthersInTheWay * machine_cores;
 }
 
 double Evidence::free_cores() const {
   if (!own_cores) return std::max(0.0, cores - static_cast<double>(workers));
-  const double of_machine = machine_cores - *own_cores - others_cores.value_or(0);
-  return std::max(0.0, std::min(cores - *own_cores, of_machine));
+  const double taken = starved() ? others_cores.value_or(0) : 0;
+  return std::max(0.0, std::min(cores - *own_cores, machine_cores - *own_cores - taken));
 }
 
 void to_json(Json& json, const RunPlan& plan) {

@@ -80,12 +80,16 @@ struct Evidence : RunPlan {
   // Cores that this process and that all others kept busy, means over the loop.
   std::optional<double> own_cores;
   std::optional<double> others_cores;
+  // Threads of this process that wanted a core and had none, a mean over the loop.
+  std::optional<double> waiting_threads;
 
   // Thread time that the run spent on measuring itself.
   double measuring_s = 0;
   // Samples that could not be used.
   double skipped = 0;
 
+  // Its threads wanted more cores than they got; true where nobody counted them.
+  bool starved() const;
   // Others hold so many cores that this process does not get those that it may use.
   bool crowded() const;
   // Cores that this process could still get; where nobody counted, those without a worker.

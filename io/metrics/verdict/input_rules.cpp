@@ -99,6 +99,9 @@ std::vector<std::string> decode_evidence(const Evidence& e) {
     lines.push_back(fmt::format("this process kept {:.1f} cores busy, others {:.1f}", *e.own_cores,
                                 e.others_cores.value_or(0)));
   }
+  if (e.waiting_threads) {
+    lines.push_back(fmt::format("{:.1f} of its threads waited for a core", *e.waiting_threads));
+  }
   return lines;
 }
 

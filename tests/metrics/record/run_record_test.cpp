@@ -82,11 +82,16 @@ TEST_F(Window, a_constant_rate_has_no_steps_in_it) {
     const int64_t steps = static_cast<int64_t>(second / 0.8 + 1e-9);
     record.run.totals.images = 64 * steps;
     record.run.totals.wall_s = 0.8 * static_cast<double>(steps);
+    record.run.totals.segments[static_cast<size_t>(Segment::compute)] = record.run.totals.wall_s;
+    spent(record, Segment::compute) = second;
     const int64_t images = with_step_under_way(record).run.totals.images;
     EXPECT_NEAR(static_cast<double>(images - before), 80, 1) << second;
     before = images;
   }
   record.elapsed_s = 60;  // a stall is no progress
+  spent(record, Segment::checkpoint_stall) = 48;
+  EXPECT_EQ(with_step_under_way(record).run.totals.images, before);
+  spent(record, Segment::data_wait) = 48;
   EXPECT_EQ(with_step_under_way(record).run.totals.images, record.run.totals.images + 64);
 }
 

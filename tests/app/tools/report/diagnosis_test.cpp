@@ -90,6 +90,16 @@ TEST(VerdictOfARun, a_starved_run_is_told_who_has_the_cores_and_not_to_want_more
   EXPECT_TRUE(found.findings.front().overrides.empty());
 }
 
+// Decoders that sleep, or wait for a tier, want no core, whatever others do.
+TEST(VerdictOfARun, busy_neighbours_are_not_blamed_where_nobody_waits_for_a_core) {
+  RunFiles run = input_bound();
+  run.environment["cpu"]["cores"] = 16;
+  run.summary["process"] = {{"cores", 0.2}, {"waiting_threads", 0.1}};
+  run.summary["system"] = {{"busy_cores", 12.2}, {"cores", 16}};
+  EXPECT_EQ(verdict_of(run).findings.front().overrides,
+            std::vector<std::string>{"loader.workers=16"});
+}
+
 // Two cores of a machine with 64: what others do elsewhere takes nothing from them.
 TEST(VerdictOfARun, a_limit_of_cores_is_not_mistaken_for_other_processes) {
   RunFiles run = input_bound();

@@ -5,6 +5,7 @@ sleep, a second run on a tier, neighbours on the cores, a cgroup with half a cor
 import contextlib
 import multiprocessing
 import os
+import shutil
 import unittest
 
 from doctor_test import CASES, DoctorRuns, decoder, tier
@@ -17,7 +18,6 @@ HELPED = {
     "storage_latency": "one worker, slow reads",
     "no_prefetch": "loading in the trainer's thread",
     "prefetch_depth": "bursts of short steps",
-    "h2d_copy": "copies with latency",
     "checkpoint_write": "checkpoints to a slow tier",
     "evaluation": "evaluation after every epoch",
     "host_overhead": "steps of nothing",
@@ -46,6 +46,8 @@ class VerifyTest(DoctorRuns):
                 process.join()
 
     def verified(self, *overrides, rounds=2, steps=15):
+        for sets in ("slow", "fast"):
+            shutil.rmtree(self.dir / sets, ignore_errors=True)
         _, run = self.train(*overrides)
         return self.json("doctor", run, "--verify", "--rounds", rounds, "--steps", steps)
 
@@ -60,6 +62,9 @@ class VerifyTest(DoctorRuns):
                 continue
             with self.subTest(cause):
                 self.assert_helped(self.verified(*CASES[case][1], steps=40 if cause == "prefetch_depth" else 15), cause)
+
+    def test_copies_that_pause_are_made_ahead(self):
+        self.assert_helped(self.verified("device.h2d_latency_us=15000", "training.max_steps=60", steps=40), "h2d_copy")
 
     def test_a_tier_at_its_rate_wants_copies(self):
         told = self.verified(tier(read_mb_per_s=0.4), "loader.workers=8", "training={epochs: 3}", steps=60)

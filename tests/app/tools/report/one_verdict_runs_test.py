@@ -8,28 +8,29 @@ import json
 import multiprocessing
 import os
 import re
+import shutil
 import sys
 import unittest
 import urllib.request
 
-from doctor_test import CASES, SYNC, THREADED, DoctorRuns, decoder, tier
+from doctor_test import CASES, SYNC, DoctorRuns, tier
 from stoker import LONG, MINI, SOURCE, emulated, free_port
 
-BEHIND = ["device={type: emulated, step_ms: 20, queue_depth: 2}"]
-SHORT = "training={max_steps: 60}"
+MANY = "training={epochs: 200, max_steps: 1500}"
+COSTLY = "decoder={type: turbojpeg, size: 256, augment: {color_jitter: {hue: 0.1}}}"
 RUNS = {name: overrides for name, (_, overrides) in CASES.items() if name != "steps of nothing"} | {
     "hidden waits of a queue before the device": [
         "device={type: emulated, step_ms: 40}", "loader.type=device_prefetched", "training={max_steps: 30}"],
     "reads that are just in time": [tier(read_latency_ms=8), "training={max_steps: 60}"],
     "cold in the first epoch": [
         f"storage.data={{type: cached, inner: {emulated(read_latency_ms=20)}}}", "training={epochs: 6}"],
-    "the whole network on this processor": ["device={type: cpu}", SHORT],
-    "nothing ahead on this processor": ["device={type: cpu}", SYNC, SHORT],
-    "one worker of four cores' work": ["loader.workers=1", "decoder={type: turbojpeg, size: 256, augment: {color_jitter: {hue: 0.1}}}"],
+    "the whole network on this processor": ["device={type: cpu}", MANY],
+    "nothing ahead on this processor": ["device={type: cpu}", SYNC, MANY],
+    "one worker of four cores' work": ["loader.workers=1", "device.step_ms=1", COSTLY, "training={epochs: 20, max_steps: 400}"],
 }
 SHARED = {"a tier that another run uses": [tier(read_mb_per_s=1), "training={max_steps: 40}"]}
-STARVED = {"starved by neighbours": [
-    "device={type: cpu}", "decoder={type: turbojpeg, size: 256, augment: {color_jitter: {hue: 0.1}}}", THREADED, SHORT]}
+STARVED = {"starved by neighbours": ["device.step_ms=1", COSTLY, "training={epochs: 20, max_steps: 300}"],
+           "one worker beside neighbours": ["loader.workers=1", "device.step_ms=1", COSTLY, "training={epochs: 20, max_steps: 200}"]}
 # What is made where nobody asks for all.
 FEW = ("device busy", "one worker, slow reads", "hidden waits of a queue before the device", "three steps")
 DROPPED = ("bounds", "counts", "slowest_samples", "evaluations", "total", "build", "operations", "digest_chain", "system_s")
@@ -52,6 +53,8 @@ class OneVerdictTest(DoctorRuns):
 
     def words_of(self, overrides):
         """Of one run: its directory, and the verdict as each of the four shows it."""
+        for sets in ("slow", "fast"):
+            shutil.rmtree(self.dir / sets, ignore_errors=True)
         port = free_port()
         sinks = f"metrics.sinks=[{{type: csv}}, {{type: prometheus, listen: '127.0.0.1:{port}', linger: 60}}]"
         process = self.start("train", self.config, *overrides, sinks)
