@@ -7,11 +7,13 @@
 namespace stoker {
 namespace {
 
-constexpr double kOwn = 0.4;  // share of the cores: whoever gets less did not want more
+// Share of the cores. Where nobody counted who waits for one: whoever gets less did not want more.
+constexpr double kOwn = 0.4;
 
 // Computing on the CPU beside others: the device counts as busy while it waits for a core.
 Findings contention(const Evidence& e) {
-  if (!e.on_host || !e.crowded() || *e.own_cores < kOwn * e.cores) return {};
+  const bool counted = e.waiting_threads.has_value();
+  if (!e.on_host || !e.crowded() || (!counted && *e.own_cores < kOwn * e.cores)) return {};
   const double others = *e.others_cores, own = *e.own_cores;
   return {{"cpu_contention",
            "Other processes take cores from this one, which computes on the CPU.",
