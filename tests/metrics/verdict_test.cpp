@@ -123,6 +123,7 @@ TEST(Verdict, another_run_on_the_emulated_tier_is_the_cause_where_reads_are_late
   RunRecord record;
   record.run = run_with(IdleCause::data, 0.5);
   LoaderMeter::State& loader = record.loaders.emplace_back();
+  loader.split = "train";
   loader.stages[static_cast<size_t>(Stage::read)].ns = 90'000'000'000;
   loader.stages[static_cast<size_t>(Stage::read)].count = 32'000;
   record.tiers.push_back({.name = "data", .type = "emulated", .emulated = true, .processes = 2});

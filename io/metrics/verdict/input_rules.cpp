@@ -107,10 +107,10 @@ std::vector<std::string> decode_evidence(const Evidence& e) {
 
 // Who uses the cores comes first: a loader that is starved of them looks like one with too few
 // workers, or with too few batches ahead.
-Finding crowded_out(const Evidence& e) {
+Finding crowded_out(const Evidence& e, double cost) {
   return {"cpu_contention",
           "Other processes use the cores that decoding needs.",
-          e.share(e.data_s),
+          cost,
           decode_evidence(e),
           {},
           "let this run have the machine, or fewer jobs on it"};
@@ -118,6 +118,7 @@ Finding crowded_out(const Evidence& e) {
 
 Findings decode_findings(const Evidence& e, double cost) {
   Finding finding{"decode", "", cost, decode_evidence(e)};
+  if (e.crowded()) return {crowded_out(e, cost)};
   if (e.free_cores() >= kFreeCores * e.cores) {
     const auto workers = std::max(kMoreDecoders * e.workers, counted(e.cores));
     finding.text = "Decoding holds the device up, and there is room for more workers.";
@@ -212,7 +213,9 @@ Findings input_findings(const Evidence& e) {
   if (e.data_s <= 0) return {};
   if (only_first_epoch(e)) return {cold_cache(e)};
   if (e.strangers > 0 && e.read_s > e.decode_s) return {};  // sharing_findings() has them
-  if (e.crowded() && e.decode_s >= e.read_s) return {crowded_out(e)};
+  if (e.crowded() && e.works_ahead && e.decode_s >= e.read_s) {
+    return {crowded_out(e, e.share(e.data_s))};
+  }
   // The run's time if no worker had ever paused; what is above it is the order of things, what is
   // left is the work itself.
   const double unpaused = std::max(e.total_s - e.data_s, std::min(e.production_s(), e.total_s));

@@ -206,7 +206,8 @@ TEST_F(Compare, says_what_differs_in_configuration_and_environment) {
 
 TEST_F(Compare, an_unknown_metric_is_an_error_that_lists_them) {
   EXPECT_EQ(error_of([] { compare_metric("speed"); }),
-            "--metric: 'speed': expected one of images_per_s, io_share, device.idle_share, "
+            "--metric: 'speed': expected one of images_per_s, exposed_io_share, io_share, "
+            "device.idle_share, "
             "segments_share.h2d, segments_share.compute, segments_share.allreduce, "
             "segments_share.checkpoint_stall");
 }

@@ -33,7 +33,7 @@ STARVED = {"starved by neighbours": ["device.step_ms=1", COSTLY, "training={epoc
            "one worker beside neighbours": ["loader.workers=1", "device.step_ms=1", COSTLY, "training={epochs: 20, max_steps: 200}"]}
 # What is made where nobody asks for all.
 FEW = ("device busy", "one worker, slow reads", "hidden waits of a queue before the device", "three steps")
-DROPPED = ("bounds", "counts", "slowest_samples", "evaluations", "total", "build", "operations", "digest_chain", "system_s")
+DROPPED = ("bounds", "counts", "slowest_samples", "evaluations", "total", "build", "operations", "digest_chain", "system_s", "verdict", "judged")
 
 
 def spin(stop):
