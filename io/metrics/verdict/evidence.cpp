@@ -14,6 +14,7 @@ using Json = nlohmann::json;
 
 constexpr double kBusyCores = 0.75;       // of the machine: whoever wants more gets little
 constexpr double kOthersInTheWay = 0.25;  // likewise
+constexpr double kAllItMay = 0.9;         // of the cores that it may use: a limit, and not others
 constexpr double kFellBehind = 0.1;       // share of the time of reads, beyond what the model says
 
 double number(const Json& tree, std::string_view path) { return number_at(tree, path).value_or(0); }
@@ -135,8 +136,11 @@ bool Evidence::starved() const {
 }
 
 bool Evidence::crowded() const {
-  return others_cores && starved() && *own_cores + *others_cores >= kBusyCores * machine_cores &&
-         *others_cores > kOthersInTheWay * machine_cores;
+  return others_cores && starved() &&
+         *own_cores<kAllItMay * cores&& * own_cores + *others_cores >=
+                    kBusyCores * machine_cores&& * others_cores>
+                 kOthersInTheWay *
+             machine_cores;
 }
 
 double Evidence::free_cores() const {

@@ -94,7 +94,7 @@ std::vector<std::string> decode_evidence(const Evidence& e) {
       fmt::format("{:.0f} % of the loader's work is decoding: {:.2f} ms a sample",
                   100 * e.decode_s / (e.read_s + e.decode_s),
                   1e3 * e.decode_s / std::max(1.0, e.reads)),
-      fmt::format("{} workers on {:.0f} cores", e.workers, e.cores)};
+      fmt::format("{} workers on {:g} cores", e.workers, e.cores)};
   if (e.own_cores) {
     lines.push_back(fmt::format("this process kept {:.1f} cores busy, others {:.1f}", *e.own_cores,
                                 e.others_cores.value_or(0)));

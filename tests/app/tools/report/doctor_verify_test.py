@@ -67,16 +67,13 @@ class VerifyTest(DoctorRuns):
             with self.subTest(cause):
                 self.assert_helped(self.verified(*CASES[case][1], steps=40 if cause == "prefetch_depth" else 15), cause)
 
-    def test_copies_that_pause_are_made_ahead(self):
-        self.assert_helped(self.verified("device.h2d_latency_us=15000", "training.max_steps=60", steps=40), "h2d_copy")
-
     def test_a_tier_at_its_rate_wants_copies(self):
         told = self.verified(tier(read_mb_per_s=0.4), "loader.workers=8", "training={epochs: 3}", steps=60)
         self.assert_helped(told, "storage_bandwidth")
 
     def test_a_tier_that_another_run_uses_wants_one_of_its_own(self):
         shared = [tier(read_mb_per_s=1), "loader.workers=8"]
-        other = self.start("train", self.config, *shared, "training.max_steps=100000", "run.name=other")
+        other = self.start("train", self.config, *shared, "training={epochs: 100000, max_steps: 100000}", "run.name=other")
         other.wait_for("live|step")
         self.assert_helped(self.verified(*shared, "training.max_steps=40"), "shared_tier")
 

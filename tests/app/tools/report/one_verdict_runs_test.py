@@ -92,7 +92,7 @@ class OneVerdictTest(DoctorRuns):
             if LONG or name in FEW:
                 yield name, self.check(name, overrides)
         [(name, overrides)] = SHARED.items()
-        other = self.start("train", self.config, *overrides, "training.max_steps=100000")
+        other = self.start("train", self.config, *overrides, "training={epochs: 100000, max_steps: 100000}")
         other.wait_for("images/s|steps")
         run = self.check(name, overrides)
         other.kill()
