@@ -135,12 +135,14 @@ bool Evidence::starved() const {
   return waiting_threads.value_or(cores) >= kOthersInTheWay * cores;
 }
 
+bool Evidence::limited() const {
+  return waiting_threads && starved() && own_cores.value_or(0) >= kAllItMay * cores;
+}
+
 bool Evidence::crowded() const {
-  return others_cores && starved() &&
-         *own_cores<kAllItMay * cores&& * own_cores + *others_cores >=
-                    kBusyCores * machine_cores&& * others_cores>
-                 kOthersInTheWay *
-             machine_cores;
+  if (!others_cores || !starved() || limited()) return false;
+  const double busy = *own_cores + *others_cores;
+  return busy >= kBusyCores * machine_cores && *others_cores > kOthersInTheWay * machine_cores;
 }
 
 double Evidence::free_cores() const {

@@ -90,6 +90,8 @@ struct Evidence : RunPlan {
 
   // Its threads wanted more cores than they got; true where nobody counted them.
   bool starved() const;
+  // It has all the cores that it may use, and wants more.
+  bool limited() const;
   // Others hold so many cores that this process does not get those that it may use.
   bool crowded() const;
   // Cores that this process could still get; where nobody counted, those without a worker.

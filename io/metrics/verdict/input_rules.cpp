@@ -213,8 +213,8 @@ Findings input_findings(const Evidence& e) {
   if (e.data_s <= 0) return {};
   if (only_first_epoch(e)) return {cold_cache(e)};
   if (e.strangers > 0 && e.read_s > e.decode_s) return {};  // sharing_findings() has them
-  if (e.crowded() && e.works_ahead && e.decode_s >= e.read_s) {
-    return {crowded_out(e, e.share(e.data_s))};
+  if ((e.crowded() || e.limited()) && e.works_ahead && e.decode_s >= e.read_s) {
+    return decode_findings(e, e.share(e.data_s));
   }
   // The run's time if no worker had ever paused; what is above it is the order of things, what is
   // left is the work itself.
