@@ -32,6 +32,7 @@ def stack(*args, **look):
 
 
 SEGMENTS, OBSERVED = "segments_seconds_total", "device_observed_seconds_total"
+EXPOSED = "exposed_io_seconds_total"
 IDLE, LATENCY = "device_idle_seconds_total", "tiers_duration_seconds"
 WAITED, STALLED, COMPUTED = (f'{SEGMENTS}{{segment="{name}"}}' for name in ("data_wait", "checkpoint_stall", "compute"))
 DATA_IDLE, STAGES = IDLE + '{cause="data"}', 'loaders_stages_duration_seconds_sum{split="train",stage!="wait"}'
@@ -47,6 +48,10 @@ NO_FILES = "nothing where the data are no files of this machine, as of an emulat
 NVML, DCGM = "an NVIDIA GPU (NVML)", "an NVIDIA GPU and dcgm-exporter (compose's profile gpu)"
 
 OVERVIEW = [
+    stat("Exposed I/O share", "percentunit",
+         "Whole run: share of the device's time that waiting for data cost (stoker_exposed_io_seconds_total / "
+         "stoker_device_observed_seconds_total); exposed_io_share of summary.json. Red from 20 %. A wait that is hidden "
+         "behind queued steps is not in it.", share(EXPOSED, OBSERVED, whole), **SHARE),
     stat("Device idle", "percentunit",
          "Whole run: share of the device's own time without work (stoker_device_idle_seconds_total / "
          "stoker_device_observed_seconds_total); device.idle_share of summary.json. Red from 20 %. CUDA: only idle "
@@ -58,7 +63,7 @@ OVERVIEW = [
     stat("I/O share", "percentunit",
          "Whole run: share of the trainer's time in which it was blocked for its next batch "
          "(stoker_segments_seconds_total: data_wait / all); io_share of summary.json. On an asynchronous device a "
-         "wait can hide behind queued work: compare with Device idle.", share(WAITED, SEGMENTS, whole), **SHARE),
+         "wait can hide behind queued work: see Exposed I/O share.", share(WAITED, SEGMENTS, whole), max=1),
     stat("Busiest loader stage", "percentunit",
          "Whole run: the stage with most of the loader's working time and its share "
          "(stoker_loaders_stages_duration_seconds of the training set, summed over threads). To blame where the device "

@@ -41,7 +41,8 @@ Clock::duration TierModel::since(TimePoint time) const {
 }
 
 TierPassage TierModel::enter(TimePoint arrival, const TierOperation& operation) {
-  const auto [ready, arm] = device_.admit(arrival, operation, since(arrival));
+  const auto [ready, arm, processes] = device_.admit(arrival, operation, since(arrival));
+  if (meter_ != nullptr) meter_->used_by(processes);
   return {operation.kind, operation.bytes, ready, arm};
 }
 

@@ -104,7 +104,7 @@ def check_values(shown, data, required=()):
         assert key in found, f"{key} is not shown"
 
 
-RUN_VALUES = ("images_per_s", "io_share", "device.idle_share", "device.au", "verdict.text", "steps", "images", "wall_s", "first_batch_s",
+RUN_VALUES = ("exposed_io_share", "images_per_s", "io_share", "device.idle_share", "device.au", "verdict.text", "steps", "images", "wall_s", "first_batch_s",
               "conditions.page_cache", "device.name", "closure_error", "checkpoints.saved", "checkpoints.save_s.median",
               "slowest_samples.read.0.key", "slowest_samples.read.9.seconds", "slowest_samples.decode.0.seconds")
 
