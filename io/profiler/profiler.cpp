@@ -45,13 +45,8 @@ std::vector<IoProfile::Emulated> emulated_of(const Hub& hub) {
   std::vector<IoProfile::Emulated> all;
   for (const TierMeter::State& tier : hub.tiers()) {
     if (!tier.emulated) continue;
-    IoProfile::Emulated& of = all.emplace_back(IoProfile::Emulated{.tier = tier.name});
-    for (size_t i = 0; i < kTierOps; ++i) {
-      const auto op = static_cast<TierOp>(i);
-      (op == TierOp::read    ? of.read_s
-       : op == TierOp::write ? of.write_s
-                             : of.meta_s) += tier.ops[i].seconds();
-    }
+    const auto& [read_s, write_s, meta_s] = tier.waits;
+    all.push_back({tier.name, read_s, write_s, meta_s});
   }
   return all;
 }

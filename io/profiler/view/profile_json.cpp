@@ -123,7 +123,8 @@ json job_json(const IoProfile& profile, double seconds) {
 }
 
 // Shares of the session's time in all ranks. Times of several threads at once add up.
-// The waits of emulated tiers are in them: whoever reads such a tier waits as for a real one.
+// The waits for models of emulated tiers are in them: whoever reads such a tier waits as for a
+// real one.
 json time_shares(const ProfileSummary& summary, const IoProfile& profile) {
   const double whole = summary.seconds * static_cast<double>(std::max<int64_t>(1, profile.ranks));
   if (whole <= 0) return nullptr;

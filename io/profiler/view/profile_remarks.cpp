@@ -26,9 +26,9 @@ std::vector<std::string> profile_remarks(const IoProfile& profile) {
   std::vector<std::string> remarks;
   for (const IoProfile::Emulated& of : profile.emulated) {
     remarks.push_back(
-        fmt::format("tier '{}' is emulated: the {:.2f} s for which its callers waited are no "
-                    "system calls; they "
-                    "are in no counter of a file, and in the shares of time",
+        fmt::format("tier '{}' is emulated: the {:.2f} s for which its callers waited for its "
+                    "model are no system calls; they are in no counter of a file, and in the "
+                    "shares of time",
                     to_text(of.tier), of.read_s + of.write_s + of.meta_s));
   }
   const IoProfile::Dropped& dropped = profile.dropped;
