@@ -35,6 +35,13 @@ void warn_of_other_runs(const Hub& hub, int64_t own, RunLog& log) {
   }
 }
 
+std::string beginning(Experiment& experiment, int64_t steps) {
+  const Dataset& data = experiment.dataset();
+  return fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
+                     experiment.options().model.type(), experiment.device().info().name,
+                     data.size(Split::train), data.size(Split::test), data.classes().size(), steps);
+}
+
 }  // namespace
 
 Trainer::Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log, StopSignal& stop,
@@ -206,11 +213,7 @@ void Trainer::train() {
   info.first_step = position_.step;
   run.describe(info);
   warn_of_other_runs(experiment_.hub(), info.local_ranks, log_);
-  log_.info(fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
-                        options.model.type(), experiment_.device().info().name,
-                        experiment_.dataset().size(Split::train),
-                        experiment_.dataset().size(Split::test),
-                        experiment_.dataset().classes().size(), steps_planned_));
+  log_.info(beginning(experiment_, steps_planned_));
   profile_ = std::make_unique<ProfileWindow>(options.metrics.profile, experiment_.device().info(),
                                              directory_.path(), run, log_.notify());
   io_profile_ = std::make_unique<IoWindow>(options.metrics.io_profile, directory_.path(),

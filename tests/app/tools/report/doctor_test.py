@@ -134,7 +134,7 @@ class DoctorTest(DoctorRuns):
             diagnosis, correct = self.diagnosis(answers, overrides)
             right += correct
             first = diagnosis["findings"][0] if diagnosis["findings"] else {"cost": 0, "overrides": []}
-            print(f"{'right' if correct else 'WRONG'}  {name}: {diagnosis['resource']} ({100 * first['cost']:.0f} %)  "
+            print(f"{'right' if correct else 'WRONG'}  {name}: {diagnosis['cause']} ({100 * first['cost']:.0f} %)  "
                   f"{' '.join(first['overrides'])}", flush=True)
             if not correct:
                 print(json.dumps(diagnosis, indent=2), flush=True)
