@@ -55,7 +55,7 @@ OVERVIEW = [
     stat("Device idle", "percentunit",
          "Whole run: share of the device's own time without work (stoker_device_idle_seconds_total / "
          "stoker_device_observed_seconds_total); device.idle_share of summary.json. Red from 20 %. CUDA: only idle "
-         "time between steps is seen, so a lower bound.", share(IDLE, OBSERVED, whole), **SHARE),
+         "time between steps is seen, so a lower bound.", share(IDLE, OBSERVED, whole), wide=2, **SHARE),
     stat("Main cause of idle", "percentunit",
          "Whole run: what cost the device most of its time (stoker_device_idle_seconds_total / "
          "stoker_device_observed_seconds_total). data: the batch was late; h2d: its copy; checkpoint: training stood "
@@ -63,7 +63,7 @@ OVERVIEW = [
     stat("I/O share", "percentunit",
          "Whole run: share of the trainer's time in which it was blocked for its next batch "
          "(stoker_segments_seconds_total: data_wait / all); io_share of summary.json. On an asynchronous device a "
-         "wait can hide behind queued work: see Exposed I/O share.", share(WAITED, SEGMENTS, whole), max=1),
+         "wait can hide behind queued work: see Exposed I/O share.", share(WAITED, SEGMENTS, whole), max=1, wide=2),
     stat("Busiest loader stage", "percentunit",
          "Whole run: the stage with most of the loader's working time and its share "
          "(stoker_loaders_stages_duration_seconds of the training set, summed over threads). To blame where the device "
@@ -80,7 +80,7 @@ OVERVIEW = [
          newest(PARTS, "blocked"), empty="no checkpoint"),
     gauge("AU", "Accelerator utilisation as MLPerf Storage defines it: busy / total without the first step "
           "(stoker_device_au_ratio); device.au of summary.json. MLPerf asks for 90 % (ResNet-50, 3D U-Net) or 70 % "
-          "(CosmoFlow).", f"min({ever('device_au_ratio')})", steps=(0.7, 0.9), good="high"),
+          "(CosmoFlow).", f"min({ever('device_au_ratio')})", steps=(0.7, 0.9), good="high", wide=2),
     stat("Status", "short", "What the run does, or how it ended (stoker_run_status).",
          f"topk(1, {ever('run_status', 'timestamp')})", "{{status}}", text="name"),
     gauge("Steps done", "Finished steps, those before a resume too, of those planned (stoker_steps, "

@@ -51,9 +51,9 @@ class Console final : public MetricsSink {
     std::string text = fmt::format("step {}/{}  epoch {}", run.totals.steps, run.info.steps_planned,
                                    run.totals.epoch);
     if (run.loss) text += fmt::format("  loss {:.4f}", *run.loss);
-    text +=
-        fmt::format("  {:.0f} images/s  I/O exposed {:.1f} %, waited {:.1f} %", row[0].value.value_or(0),
-                    100 * row[1].value.value_or(0), 100 * row[2].value.value_or(0));
+    text += fmt::format("  {:.0f} images/s  I/O exposed {:.1f} %, waited {:.1f} %",
+                        row[0].value.value_or(0), 100 * row[1].value.value_or(0),
+                        100 * row[2].value.value_or(0));
     if (now.checkpoints.report && now.checkpoints.report->degraded)
       text += "  CHECKPOINTS DEGRADED";
     const RunTotals& passed = window.run.totals;

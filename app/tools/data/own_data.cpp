@@ -140,7 +140,7 @@ std::optional<Found> images(const fs::path& root, const Names& names) {
       !names_in(root / train.front()).folders.empty()) {
     Entries parts{{"folder", quoted_text(train.front())}};
     // The labels of a `test` are often kept back, those of a `val` never.
-    std::ranges::stable_partition(test, [](const std::string& name) {
+    std::stable_partition(test.begin(), test.end(), [](const std::string& name) {
       return lower_case(name).find("val") != std::string::npos;
     });
     const bool labels = !test.empty() && !names_in(root / test.front()).folders.empty();

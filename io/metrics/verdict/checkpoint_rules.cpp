@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "io/core/text/json.h"
 #include "io/metrics/verdict/finding.h"

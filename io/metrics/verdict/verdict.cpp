@@ -60,8 +60,7 @@ std::string waiting(const Json& record) {
   const double waited = value_at(record, "io_share");
   const double exposed = value_at(record, "exposed_io_share");
   const double hidden = waited - exposed;
-  const std::string text =
-      fmt::format("the trainer waited {:.1f} % of its time for data", 100 * waited);
+  std::string text = fmt::format("the trainer waited {:.1f} % of its time for data", 100 * waited);
   if (value_at(record, "device.observed_s") <= 0) return text;
   if (hidden < kNothing)
     return text + fmt::format("; the device lost {:.1f} % for it", 100 * exposed);
