@@ -1,4 +1,4 @@
-"""acceptance.py OUT [--stand-in] [PART...]: runs the parts, writes OUT/acceptance.json and OUT/acceptance.md.
+"""acceptance.py OUT [--stand-in] [--only PART...]: runs the parts, writes OUT/acceptance.json, OUT/acceptance.md, and OUT/failures.log.
 
 The exit code is 0 where no check failed, else 1. A part that fails, or takes too long, does not stop the others.
 """
@@ -10,13 +10,14 @@ import tempfile
 import time
 
 import parts_device
+import parts_python
 import parts_storage
-from plan import GPU, STAND_IN
+from plan import GPU, SHORT, STAND_IN
 from program import Failed, NotRun, Program
 
-PARTS = {"environment": parts_device.environment, "idle": parts_device.idle, "training": parts_device.training,
-         "frames": parts_device.frames, "resume": parts_storage.resume, "checkpoint": parts_storage.checkpoint,
-         "loader": parts_storage.loader, "dataloader": parts_storage.dataloader}
+PARTS = {"environment": parts_device.environment, "frames": parts_device.frames, "resume": parts_storage.resume,
+         "training": parts_device.training, "idle": parts_device.idle, "checkpoint": parts_storage.checkpoint,
+         "loader": parts_storage.loader, "peers": parts_python.peers, "python": parts_python.python}
 HEADS = {True: "GPU acceptance", False: "GPU acceptance, stand-in: says nothing about a GPU"}
 
 
@@ -25,7 +26,7 @@ class Part:
 
     def __init__(self, name, gpu):
         self.name, self.gpu = name, gpu
-        self.rows, self.checks, self.notes, self.seconds = [], [], [], 0.0
+        self.rows, self.checks, self.notes, self.logs, self.seconds = [], [], [], [], 0.0
 
     def row(self, **figures):
         self.rows.append(figures)
@@ -39,7 +40,8 @@ class Part:
         self.checks.append({"name": name, "value": value, "limit": limit, "outcome": outcome})
 
     def failed(self, name, failed, **figures):
-        """A command of the part did not end well."""
+        """A command of the part did not end well. What it wrote is kept."""
+        self.logs.append(f"== {self.name}: {name}: {failed}\n{failed.log}\n")
         self.row(**figures, outcome=str(failed), exit_code=failed.code)
         self.check(f"{name} runs", f"exit code {failed.code}" if failed.code is not None else str(failed), "yes", False)
 
@@ -95,17 +97,19 @@ def markdown(plan, parts, head, took):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--only", nargs="+", metavar="PART", default=list(PARTS),
+                        help=f"these, in this order, of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--short", action="store_true", help="every part, as small as shows whether it works")
     parser.add_argument("--stand-in", action="store_true", help="on the CPU and an emulated device")
-    options = parser.parse_intermixed_args()
-    if unknown := set(options.parts) - PARTS.keys():
+    options = parser.parse_args()
+    if unknown := set(options.only) - PARTS.keys():
         parser.error(f"unknown part {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
     options.out.mkdir(parents=True, exist_ok=True)
-    plan = STAND_IN if options.stand_in else GPU
+    plan = STAND_IN if options.stand_in else SHORT if options.short else GPU
     parts, begin = [], time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stoker-acceptance-", ignore_cleanup_errors=True) as directory:
         program = Program(directory, plan.command_s)
-        for name in options.parts or PARTS:
+        for name in options.only:
             parts.append(Part(name, plan.gpu))
             print(f"{name} ...", flush=True)
             parts[-1].run(PARTS[name], program, plan)
@@ -128,6 +132,7 @@ def write(out, plan, parts, took):
               "parts": {part.name: {"seconds": part.seconds, "budget_s": plan.budget_s[part.name], "notes": part.notes,
                                     "rows": part.rows, "checks": part.checks} for part in parts}}
     (out / "acceptance.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (out / "failures.log").write_text("".join(log for part in parts for log in part.logs), encoding="utf-8")
     (out / "acceptance.md").write_text(markdown(plan, parts, HEADS[plan.gpu], took), encoding="utf-8")
 
 

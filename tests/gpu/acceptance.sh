@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# acceptance.sh OUT [--stand-in] [PART...]: what the program promises of a GPU, measured on this machine's. README.md
+# acceptance.sh OUT [--stand-in] [--only PART...]: what the program promises of a GPU, measured on this machine's. README.md
 # says what the parts are. In a bundle (bundle.sh) the program is the bundle's, with the LibTorch of python3; in a
 # checkout it is that of build/, with its own. STOKER names another program, STOKER_LIBTORCH another LibTorch's folder.
 set -euo pipefail

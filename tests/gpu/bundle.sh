@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# bundle.sh DIR [BUILD]: what acceptance.sh needs on a machine with a GPU, in a new folder of at most 64 MiB.
+# bundle.sh DIR [BUILD]: what acceptance.sh needs on a machine with a GPU, in a new folder, and in DIR.tar.xz of at most
+# 64 MiB.
 #
 # There are: the program of BUILD (default: build/ of this checkout) with its plug-in for GPUs and nvJPEG, the
 # libraries of this system that they load, data, and the scripts. LibTorch is that machine's. Where STOKER_CALTECH101
 # names the archive of Caltech-101, the data is a sample of it, else datasets/caltech101-mini.
+# STOKER_PHOTOGRAPHS names a folder of larger images, as tests/bench/peers/photographs.py makes them; STOKER_WHEEL the
+# wheel `stoker` for that machine's Python, without which the parts that run in Python are left out.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$(cd "$here/../.." && pwd)
 out=${1:?bundle.sh DIR [BUILD]} build=${2:-$source/build}
 limit=$((64 << 20))
-sample=1500  # files of Caltech-101, 15 KB each
+sample=1000  # files of Caltech-101, 15 KB each
 
 # Loaded, but not called by what acceptance.sh does: XML in archives with Unicode's 31 MB of tables, OpenCV's linear
 # algebra and windows, HTTP with what it can speak. A library of the same symbols, each of which ends the process,
@@ -54,7 +57,7 @@ collect() {
   done
 }
 
-# Every sixth file or so in the order of their names: the same ones on every machine.
+# Every ninth file or so in the order of their names: the same ones on every machine.
 take_sample() {
   local all=$out/all folder=$out/datasets/caltech101-sample
   mkdir -p "$all" "$folder"
@@ -69,6 +72,7 @@ take_sample() {
 
 [ -x "$build/bin/stoker" ] || die "there is no $build/bin/stoker: ./run.sh list builds it"
 [ ! -e "$out" ] || die "$out is there already"
+[ -e "$(dirname "$out")" ] || die "there is no folder $(dirname "$out")"
 mkdir -p "$out"/{bin,lib/stoker,tests,datasets}
 out=$(cd "$out" && pwd)
 cp "$build/bin/stoker" "$out/bin/"
@@ -110,11 +114,14 @@ if [ -n "${STOKER_CALTECH101:-}" ]; then
 else
   cp -r "$source/datasets/caltech101-mini" "$out/datasets/"
 fi
+if [ -n "${STOKER_PHOTOGRAPHS:-}" ]; then cp -r "$STOKER_PHOTOGRAPHS" "$out/datasets/photographs"; fi
+if [ -n "${STOKER_WHEEL:-}" ]; then python3 -m zipfile -e "$STOKER_WHEEL" "$out/python"; fi
 find "$out" -name __pycache__ -prune -exec rm -r {} +
 chmod -R a+rX "$out"
 
-bytes=$(du --summarize --apparent-size --block-size=1 "$out" | cut -f 1)
-[ "$bytes" -le "$limit" ] || die "$out has $bytes bytes; at most $limit: take fewer files (sample, above)"
+tar --create --directory "$out" . | xz --threads=0 >"$out.tar.xz"
+bytes=$(stat --format=%s "$out.tar.xz")
+[ "$bytes" -le "$limit" ] || die "$out.tar.xz has $bytes bytes; at most $limit: take fewer files (sample, above)"
 count() { find "$@" | wc -l; }
 libraries=$(count "$out/lib" -name '*.so*') images=$(count "$out/datasets" -name '*.jpg')
-echo "$out: $((bytes >> 20)) MiB, $libraries libraries, $images images"
+echo "$out.tar.xz: $((bytes >> 20)) MiB, $libraries libraries, $images images"

@@ -1,11 +1,13 @@
 """Parts that are about the device: environment, idle, frames, training."""
+import dataclasses
 import importlib.metadata
 import pathlib
 import platform
 
 import busy
 import pixels
-from program import DATA, FILES, Failed, NotRun
+from nvml import Utilisation
+from program import DATA, FILES, Failed, NotRun, photographs
 
 
 def version_of(package):
@@ -19,7 +21,8 @@ def environment(program, plan, part):
     found = program.json("environment")
     part.row(program=found["stoker"], revision=found["revision"], libtorch=found["libtorch"], system=found["system"],
              cpu=found["cpu"]["model"], cores=found["cpu"]["cores"], gpu=", ".join(found["gpus"]) or "none",
-             python=platform.python_version(), python_torch=version_of("torch"), data=f"{DATA.name}, {FILES} files")
+             python=platform.python_version(), python_torch=version_of("torch"), data=f"{DATA.name}, {FILES} files",
+             photographs=len(list(photographs().glob("*/*.jpg"))))
     for of in found["parts"]:
         part.row(part=of["name"], works=of["works"], detail=of["detail"])
         if of["name"] in ("libtorch_cuda", "stoker_cuda", "nvjpeg"):
@@ -54,6 +57,10 @@ def idle_cases(program, plan):
     return cases
 
 
+def judged(part, cause, by, ours, others):
+    part.check(f"{cause}: idle differs from {by} by", abs(ours - others), 0.01, abs(ours - others) <= 0.01, hardware=True)
+
+
 def idle(program, plan, part):
     """Both shares are of the same windows; the program's lacks what is idle within a step."""
     part.note("profiler: kernels, memsets and copies within the device, on the stream of the steps, by CUPTI"
@@ -71,10 +78,30 @@ def idle(program, plan, part):
         named = run.main_cause()
         part.row(made=cause, named=named, program_idle=shares[0], profiler_idle=shares[1],
                  difference=shares[0] - shares[1], share_of_named=run.summary["device"]["idle_share_by_cause"][named])
-        part.check(f"{cause}: idle differs from the profiler's by", abs(shares[0] - shares[1]), 0.02,
-                   abs(shares[0] - shares[1]) <= 0.02, hardware=True)
+        judged(part, cause, "the profiler's", *shares)
         if cause != "h2d":  # an engine for JPEG may be fast enough
             part.check(f"{cause}: main cause named", named, cause, named == cause, hardware=True)
+    if plan.gpu:
+        idle_by_nvml(program, plan, part)
+
+
+def idle_by_nvml(program, plan, part):
+    """Without the profiler, over the later half of each training. NVML counts a time in which any kernel runs, on any
+    stream; it looks a few times a second."""
+    for cause, sections in idle_cases(program, plan).items():
+        unprofiled = {"training": {"epochs": 10000, "precision": plan.precision, "channels_last": True, "threads": 1},
+                      "metrics": {"every_steps": plan.reports, "sinks": [{"type": "csv"}]}}
+        try:
+            with Utilisation() as utilisation:
+                run = program.train_for(plan.seconds, computing(plan, **sections) | unprofiled)
+            steady = run.steady()
+        except Failed as failed:
+            part.failed(f"{cause}, beside NVML", failed, made_beside_nvml=cause)
+            continue
+        busy_share = utilisation.between(*steady.window)
+        part.row(made_beside_nvml=cause, named_then=steady.cause, idle_then=steady.idle, nvml_idle=1 - busy_share,
+                 nvml_samples=utilisation.count, nvml_difference=steady.idle - (1 - busy_share))
+        judged(part, cause, "NVML's", steady.idle, 1 - busy_share)
 
 
 def one_image_a_step(program, plan, on_device):
@@ -115,12 +142,19 @@ def frames(program, plan, part):
                losses["resize"] == losses["nothing"])
 
 
-def training_sections(plan, loader, on_device, graph):
-    return {"device": plan.rate_device, "model": {"type": plan.rate_model},
-            "decoder": {"type": "jpeg", "size": plan.size, "on_device": on_device},
-            "loader": {"type": loader, "batch_size": plan.batch},
-            "training": {"epochs": 1000000, "precision": "bf16", "channels_last": True, "cuda_graph": graph},
-            "metrics": {"every_steps": plan.reports, "sinks": [{"type": "csv"}]}}
+def training_sections(program, plan, case):
+    """Kept pixels are made once, in memory; device_resident keeps them on the device."""
+    decoder = {"type": "jpeg", "size": plan.size, "on_device": case.on_device}
+    files = {"type": "image_folder", "storage": "data"}
+    kept = case.pixels == "kept" and case.loader != "device_resident"
+    data = {"dataset": {"type": "decoded", "inner": files, "decoder": {"type": "jpeg", "size": plan.size}},
+            "decoder": {"type": "raw", "width": plan.size, "height": plan.size}} if kept else {"dataset": files, "decoder": decoder}
+    return data | {
+        "storage": {"data": {"type": "posix", "root": str(program.many(case.data, plan.files))}},
+        "device": plan.rate_device, "model": {"type": plan.rate_model},
+        "loader": {"type": case.loader, "batch_size": plan.batch},
+        "training": {"epochs": 1000000, "precision": "bf16", "channels_last": True, "cuda_graph": case.cuda_graph},
+        "metrics": {"every_steps": plan.reports, "sinks": [{"type": "csv"}]}}
 
 
 def floor(program, plan, graph):
@@ -130,30 +164,45 @@ def floor(program, plan, graph):
     return program.bench("train", sections, "--bare", "--rounds", plan.rounds, "--steps", plan.floor_steps)["bare"]
 
 
+def floors(program, plan, part):
+    """Images/s of the bare step, with and without a CUDA graph."""
+    found = {}
+    for graph in (False, True):
+        row = {"data": "one batch on the device", "pixels": "kept", "loader": "none", "on_device": "nothing",
+               "cuda_graph": graph}
+        try:
+            found[graph] = floor(program, plan, graph)["images_per_s"]["median"]
+            part.row(**row, images_per_s=found[graph])
+        except Failed as failed:
+            failed_or_needs_a_gpu(plan, part, row, failed)
+    return found
+
+
+def failed_or_needs_a_gpu(plan, part, row, failed):
+    if row["cuda_graph"] and not plan.gpu:
+        part.row(**row, outcome=f"needs a GPU: {failed}", exit_code=failed.code)
+    else:
+        part.failed(", ".join(str(value) for value in row.values()), failed, **row)
+
+
 def training(program, plan, part):
     part.note(f"batches of {plan.batch}, {plan.size} pixels; the later half of {plan.seconds} s; the floor is "
               f"{plan.model}'s on {plan.device['type']}")
-    floors, best = {}, None
-    for loader, on_device, graph in (("floor", "nothing", False), ("floor", "nothing", True), *plan.matrix):
-        row = {"loader": loader, "on_device": on_device, "cuda_graph": graph}
+    floor_of, best = floors(program, plan, part), {}
+    for case in plan.matrix:
+        row = dataclasses.asdict(case)
         try:
-            if loader == "floor":
-                floors[graph] = floor(program, plan, graph)["images_per_s"]["median"]
-                part.row(**row, images_per_s=floors[graph])
-                continue
-            rate, idle_share, cause = program.train_for(plan.seconds, training_sections(plan, *row.values())).steady()
+            steady = program.train_for(plan.seconds, training_sections(program, plan, case)).steady()
         except NotRun as reason:
             part.row(**row, outcome=f"not run: {reason}")
             continue
         except Failed as failed:
-            if graph and not plan.gpu:
-                part.row(**row, outcome=f"needs a GPU: {failed}", exit_code=failed.code)
-            else:
-                part.failed(f"{loader}, {on_device}, graph {graph}", failed, **row)
+            failed_or_needs_a_gpu(plan, part, row, failed)
             continue
-        of_floor = rate / floors[graph] if plan.gpu and graph in floors else None
-        part.row(**row, images_per_s=rate, of_floor=of_floor, device_idle=idle_share, main_cause=cause)
-        if best is None or rate > best[0]:
-            best = rate, idle_share
-    if best is not None:
-        part.check("device idle of the fastest", best[1], 0.02, best[1] <= 0.02, hardware=True)
+        of_floor = steady.rate / floor_of[case.cuda_graph] if plan.gpu and case.cuda_graph in floor_of else None
+        part.row(**row, images_per_s=steady.rate, of_floor=of_floor, device_idle=steady.idle, main_cause=steady.cause)
+        fastest = best.setdefault(f"{case.data}, {case.pixels}", steady)
+        if steady.rate > fastest.rate:
+            best[f"{case.data}, {case.pixels}"] = steady
+    for name, steady in best.items():
+        part.check(f"{name}: device idle of the fastest", steady.idle, 0.01, steady.idle <= 0.01, hardware=True)

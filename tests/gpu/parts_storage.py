@@ -1,10 +1,10 @@
-"""Parts that are about storage and loading: resume, checkpoint, loader, dataloader."""
+"""Parts that are about storage and loading: resume, checkpoint, loader."""
 import importlib.util
 import pathlib
 import statistics
 
 import pixels
-from program import DATA, HERE, PEERS, Failed, NotRun
+from program import HERE, Failed, NotRun
 
 # cuBLAS repeats itself only with a workspace of its own.
 REPEATABLE = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
@@ -84,25 +84,32 @@ def resume(program, plan, part):
 
 
 def checkpoint(program, plan, part):
-    """Training stands still for a snapshot; beside it a copy of as many bytes from the device by torch."""
+    """Training stands still for a snapshot; beside it a copy of as many bytes from the device by torch. Then a training
+    that loads the newest set to the device."""
     copied = None
     for snapshot in ("sync", "async"):
-        sections = {"device": plan.device, "storage": program.tiers(f"stall-{snapshot}"),
+        tiers = program.tiers(f"stall-{snapshot}")
+        sections = {"device": plan.device, "storage": tiers,
                     "model": {"type": plan.model}, "optimizer": {"type": "adam"},
                     "decoder": {"type": "jpeg", "size": plan.size},
                     "loader": {"type": "sync", "batch_size": plan.batch},  # time for the writes between two saves
                     "checkpoint": {"type": "direct", "slow": "sets", "every_steps": plan.idle_steps // 4,
-                                   "keep_last": 1, "snapshot": snapshot, "on_backlog": "skip"},
+                                   "keep_last": 1, "snapshot": snapshot, "on_backlog": "skip", "resume": "latest"},
                     "training": {"epochs": 10000, "max_steps": plan.idle_steps, "precision": plan.precision},
                     "metrics": {"sinks": []}}
         saved = program.train(sections).summary["checkpoints"]
         stalls = [o["end_s"] - o["begin_s"] for o in saved["operations"] if o["part"] == "blocked"]
+        loaded = program.train(sections, f"training.max_steps={plan.idle_steps + 1}").summary["checkpoints"]["parts"]
         if copied is None:
             copied = pinned_copy(program, plan, part, saved["set_bytes"])
         stall = statistics.median(stalls)
         part.row(snapshot=snapshot, set_mb=saved["set_bytes"] / 1e6, stalls=len(stalls), stall_ms=1e3 * stall,
-                 copy_ms=copied and 1e3 * copied, ratio=copied and stall / copied,
-                 write_ms=1e3 * saved["parts"]["write"]["duration_s"]["mean"])
+                 least_stall_ms=1e3 * min(stalls), copy_ms=copied and 1e3 * copied, ratio=copied and stall / copied,
+                 write_ms=1e3 * saved["parts"]["write"]["duration_s"]["mean"],
+                 load_ms=1e3 * loaded["restore"]["duration_s"]["mean"])
+        if copied:
+            part.check(f"{snapshot}: stall over a copy of as many bytes", stall / copied, 1.1, stall <= 1.1 * copied,
+                       hardware=True)
 
 
 def pinned_copy(program, plan, part, size):
@@ -129,20 +136,3 @@ def loader(program, plan, part):
                  libjpeg_turbo_images_per_s=ceiling, over_libjpeg_turbo=rate / ceiling)
     same = len({tuple(row["order"]) for row in scaling["rows"]}) == 1
     part.check("batches are the same with any number of workers", same, "yes", same)
-
-
-def dataloader(program, plan, part):
-    """The same files, 224 pixels, batches of 128, float32 and normalised, taken and dropped."""
-    need("torch", "torchvision", "numpy")
-    workers, epochs = plan.workers[-1], plan.rounds + 1
-    sections = {"device": {"type": "cpu"}, "decoder": {"type": "jpeg", "output": "float32", "scaled_decode": False},
-                "loader": {"type": "prefetched", "batch_size": 128, "workers": workers, "drop_last": False}}
-    rates = {"stoker": [], "torch's DataLoader": []}
-    for _ in range(plan.rounds):
-        rates["stoker"] += program.bench("loader", sections, "--quick", "--epochs", epochs)["rates"]
-        rates["torch's DataLoader"] += program.python(
-            PEERS / "torch_dataloader.py", "--data", DATA, "--workers", workers, "--variant", "tvionoaa",
-            "--epochs", epochs)["rates"]
-    for name, of in rates.items():
-        part.row(loader=name, workers=workers, rounds=plan.rounds, images_per_s=statistics.median(of), least=min(of),
-                 most=max(of))

@@ -1,9 +1,11 @@
 """The program under acceptance: experiments for it, its runs with a limit each, and what they leave."""
+import collections
 import csv
 import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,16 +15,26 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PEERS = HERE.parent / "bench" / "peers"
 STOKER = os.environ["STOKER"]
+PACKAGE = ROOT / "python" if (ROOT / "python/stoker/_core.abi3.so").exists() else ROOT / "build/python"  # a bundle's, or the build's
 DATA = next(path for name in ("caltech101-sample", "caltech101-mini") if (path := ROOT / "datasets" / name).is_dir())
 FILES = len(list(DATA.glob("*/*.jpg")))
+# images/s, device idle share, its main cause; and between which times since 1970 that was.
+Steady = collections.namedtuple("Steady", "rate idle cause window")
+
+
+def photographs():
+    """A folder of classes: photographs of ImageNet's sizes where the bundle has them."""
+    folder = ROOT / "datasets" / "photographs"
+    return folder if folder.is_dir() else DATA
 
 
 class Failed(Exception):
-    """A command that did not do what it was asked for: what it said, and its exit code (None: it was ended)."""
+    """A command that did not do what it was asked for: what it said, its exit code (None: it was ended), all it wrote."""
 
-    def __init__(self, text, code=None):
+    def __init__(self, text, code=None, log=""):
         super().__init__(f"exit code {code}: {text}" if code is not None else text)
         self.code = code
+        self.log = log
 
 
 class NotRun(Exception):
@@ -40,15 +52,16 @@ def output_of(process, limit_s, codes=(0,)):
         output, log = process.communicate(timeout=limit_s)
     except BaseException as ended:
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        output, log = process.communicate()
         if not isinstance(ended, subprocess.TimeoutExpired):
             raise
-        raise Failed(f"not done after {limit_s:.0f} s: {' '.join(process.args[1:4])}") from None
+        raise Failed(f"not done after {limit_s:.0f} s: {' '.join(process.args[1:4])}", log=output + log) from None
     if process.returncode not in codes:
         lines = [line for line in (log or output).splitlines() if line.strip()]
         errors = [line for line in lines if "error" in line.lower()]
         text = (errors or lines or ["no word"])[-1]
-        raise Failed(re.sub(r"\S*/stoker-acceptance-[^/]+/", "", text), process.returncode)
+        raise Failed(re.sub(r"\S*/stoker-acceptance-[^/]+/", "", text), process.returncode,
+                     f"{' '.join(process.args)}\n{output}{log}")
     return output
 
 
@@ -69,7 +82,7 @@ class Run:
         return [{name: float(value) if value else None for name, value in row.items()} for row in rows]
 
     def steady(self):
-        """(images/s, device idle share, its main cause) of the later half of its reports: all is loaded by then."""
+        """Of the later half of its reports: all is loaded by then."""
         rows = self.rows()
         if len(rows) < 3:
             raise Failed(f"only {len(rows)} reports: too slow for its time")
@@ -78,7 +91,10 @@ class Run:
         idle = {name: sum(row[name] * took for row, took in zip(rows[1:], times)) / sum(times)
                 for name in rows[0] if name.startswith("device.idle_share")}
         share = idle.pop("device.idle_share")
-        return (rows[-1]["images"] - rows[0]["images"]) / sum(times), share, max(idle, key=idle.get).rsplit(".", 1)[1]
+        began = self.summary["started_unix_s"]
+        return Steady((rows[-1]["images"] - rows[0]["images"]) / sum(times), share,
+                      max(idle, key=idle.get).rsplit(".", 1)[1],
+                      (began + rows[0]["wall_s"], began + rows[-1]["wall_s"]))
 
     def main_cause(self):
         causes = self.summary["device"]["idle_share_by_cause"]
@@ -88,7 +104,6 @@ class Run:
 class Program:
     """Runs the program, and others, in a directory of its own; one at a time, and no longer than the part may take."""
     LIBRARIES = {"LD_LIBRARY_PATH": os.environ.get("STOKER_LIBRARIES", "")}
-
 
     def __init__(self, directory, limit_s):
         self.dir = pathlib.Path(directory)
@@ -107,6 +122,19 @@ class Program:
         """The data's, and one for checkpoints in a folder of this name."""
         return {name: {"type": "posix", "root": str(root)} for name, root in
                 (("data", DATA), ("sets", self.dir / sets))}
+
+    def many(self, name, files):
+        """The small files or the photographs, each as often as makes so many of them."""
+        folder, source = self.dir / f"{name}-{files}", photographs() if name == "photographs" else DATA
+        if not folder.exists():
+            found = sorted(source.glob("*/*.jpg"))
+            for file in found:
+                first = folder / file.parent.name / f"{file.stem}-0.jpg"
+                first.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, first)
+                for number in range(1, files // len(found)):
+                    os.link(first, first.with_name(f"{file.stem}-{number}.jpg"))
+        return folder
 
     def experiment(self, name, sections):
         """A file of it; JSON is YAML."""
@@ -147,5 +175,5 @@ class Program:
 
     def python(self, script, *arguments):
         """The line of JSON of a script that needs torch."""
-        output = command([sys.executable, "-B", script, *arguments], self.left(), self.dir, {"PYTHONPATH": str(PEERS)})
+        output = command([sys.executable, "-B", script, *arguments], self.left(), self.dir, {"PYTHONPATH": f"{PEERS}:{PACKAGE}"})
         return json.loads(output.splitlines()[-1])
