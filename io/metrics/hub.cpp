@@ -79,6 +79,7 @@ RunRecord Hub::record() const {
     record.overhead_s = at_end_->overhead_s;
     for (size_t i = 0; i < std::min(record.tiers.size(), at_end_->tiers.size()); ++i) {
       constexpr auto kRead = static_cast<size_t>(TierOp::read);
+      if (record.tiers[i].ops[static_cast<size_t>(TierOp::write)].count > 0) continue;
       record.tiers[i].ops[kRead] = at_end_->tiers[i].ops[kRead];
       record.tiers[i].moved[0] = at_end_->tiers[i].moved[0];
     }

@@ -53,8 +53,9 @@ class Hub {
   // In the order in which they were added.
   std::vector<TierMeter::State> tiers() const;
   // The loop has ended (RunMeter::end_loop). What loaders still read ahead is no part of the run:
-  // from now on records have the loaders, the reads and the cost of measuring as they are here, so
-  // that all who look at the run see the same.
+  // from now on records have the loaders, the reads of tiers that are only read and the cost of
+  // measuring as they are here, so that all who look at the run see the same. Tiers that are
+  // written go on: drains read them.
   void end_loop(const std::optional<Spread>& rates);
 
   // All that is known now. Asks the kernel, too: tens of files of /proc. Milliseconds; a second
