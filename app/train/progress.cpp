@@ -86,7 +86,7 @@ void Progress::finish() {
   take_segments();
   std::optional<Spread> rates;
   if (!rates_.rates().empty()) rates = spread(rates_.rates());
-  hub_.run().end_loop(rates);
+  hub_.end_loop(rates);
   publish();
 }
 

@@ -11,6 +11,7 @@
 #include "app/process/version.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
+#include "io/experiment/run_plan.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/record_json.h"
 #include "io/storage/file_tree.h"
@@ -58,8 +59,7 @@ std::string shares_text(const json& shares) {
 
 std::string device_text(const json& device) {
   if (!device.contains("idle_share")) return "";
-  std::string text = fmt::format("  device idle {:.1f} %, {}", 100 * at(device, "idle_share"),
-                                 shares_text(device["idle_share_by_cause"]));
+  std::string text = fmt::format("  device idle {:.1f} %", 100 * at(device, "idle_share"));
   if (device.contains("au")) text += fmt::format("; AU {:.1f} %", 100 * at(device, "au"));
   return text + fmt::format("  ({}, timing: {})\n", device["name"].get<std::string>(),
                             device["timing_method"].get<std::string>());
@@ -146,12 +146,13 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir) {
   std::vector<std::string> paths{run_dir};
   for (const std::string& folder : tier_folders(options)) paths.push_back(folder);
   info.disks = block_devices_under(paths);
-  const LoaderInfo loader = options.loader.info();
-  info.batch_size = loader.batch_size;
-  info.loads_ahead = loader.works_ahead();
+  info.config = std::make_shared<const Node>(dump_struct(options));
+  info.plan = plan_of(*info.config);
+  info.batch_size = options.loader.info().batch_size;
   info.rank = experiment.ranks().rank;
   info.world_size = experiment.ranks().world;
   info.local_rank = experiment.ranks().local_rank;
+  info.local_ranks = std::max<int64_t>(1, experiment.ranks().local_world);
   info.started_unix_s = unix_now();
   return info;
 }
@@ -209,11 +210,13 @@ std::string summary_text(const json& summary) {
     text += fmt::format("  all {} ranks: {} images ({:.0f} images/s)\n", at(summary, "world_size"),
                         at(summary, "all_ranks.images"), at(summary, "all_ranks.images_per_s"));
   }
-  std::string verdict = text_of("/verdict/level");  // "input_bound"
-  std::ranges::replace(verdict, '_', '-');
-  text += fmt::format(
-      "  {}: {} The trainer waited {:.1f} % of its time for data (I/O share); loader {}\n", verdict,
-      text_of("/verdict/text"), 100 * at(summary, "io_share"), text_of("/loader"));
+  text += fmt::format("  {}: {}\n", text_of("/verdict/title"), text_of("/verdict/text"));
+  if (const std::string next = text_of("/verdict/next"); !next.empty()) {
+    text += fmt::format("  try: {}\n", next);
+  }
+  for (const json& line : summary["verdict"]["evidence"]) {
+    text += fmt::format("    {}\n", line.get<std::string>());
+  }
   text += device_text(summary["device"]);
   if (summary.contains("segments_share")) {
     text += fmt::format("  time of the trainer: {}; closure error {:.4f} %\n",

@@ -17,10 +17,32 @@
 #include "io/core/system/shortage.h"
 #include "io/core/text/json.h"
 #include "io/core/ticker.h"
+#include "io/metrics/cache_verdict.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/verdict.h"
 
 namespace stoker {
+namespace {
+
+// On an emulated tier: its figures would be those of both.
+void warn_of_other_runs(const Hub& hub, int64_t own, RunLog& log) {
+  for (const TierMeter::State& tier : hub.tiers()) {
+    if (tier.processes <= own) continue;
+    log.warn(fmt::format(
+        "the emulated tier '{}' is used by {} processes beside this run: its rate is divided "
+        "between them, so that the figures of either say little; storage.{}.shared=false gives "
+        "each a device of its own",
+        tier.name, tier.processes - own, tier.name));
+  }
+}
+
+std::string beginning(Experiment& experiment, int64_t steps) {
+  const Dataset& data = experiment.dataset();
+  return fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
+                     experiment.options().model.type(), experiment.device().info().name,
+                     data.size(Split::train), data.size(Split::test), data.classes().size(), steps);
+}
+
+}  // namespace
 
 Trainer::Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log, StopSignal& stop,
                  Peers& peers, std::unique_ptr<Loader> loader)
@@ -190,11 +212,8 @@ void Trainer::train() {
   info.steps_planned = steps_planned_;
   info.first_step = position_.step;
   run.describe(info);
-  log_.info(fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
-                        options.model.type(), experiment_.device().info().name,
-                        experiment_.dataset().size(Split::train),
-                        experiment_.dataset().size(Split::test),
-                        experiment_.dataset().classes().size(), steps_planned_));
+  warn_of_other_runs(experiment_.hub(), info.local_ranks, log_);
+  log_.info(beginning(experiment_, steps_planned_));
   profile_ = std::make_unique<ProfileWindow>(options.metrics.profile, experiment_.device().info(),
                                              directory_.path(), run, log_.notify());
   io_profile_ = std::make_unique<IoWindow>(options.metrics.io_profile, directory_.path(),

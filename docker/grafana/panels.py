@@ -32,6 +32,7 @@ def stack(*args, **look):
 
 
 SEGMENTS, OBSERVED = "segments_seconds_total", "device_observed_seconds_total"
+EXPOSED = "exposed_io_seconds_total"
 IDLE, LATENCY = "device_idle_seconds_total", "tiers_duration_seconds"
 WAITED, STALLED, COMPUTED = (f'{SEGMENTS}{{segment="{name}"}}' for name in ("data_wait", "checkpoint_stall", "compute"))
 DATA_IDLE, STAGES = IDLE + '{cause="data"}', 'loaders_stages_duration_seconds_sum{split="train",stage!="wait"}'
@@ -47,10 +48,14 @@ NO_FILES = "nothing where the data are no files of this machine, as of an emulat
 NVML, DCGM = "an NVIDIA GPU (NVML)", "an NVIDIA GPU and dcgm-exporter (compose's profile gpu)"
 
 OVERVIEW = [
+    stat("Exposed I/O share", "percentunit",
+         "Whole run: share of the device's time that waiting for data cost (stoker_exposed_io_seconds_total / "
+         "stoker_device_observed_seconds_total); exposed_io_share of summary.json. Red from 20 %. A wait that is hidden "
+         "behind queued steps is not in it.", share(EXPOSED, OBSERVED, whole), **SHARE),
     stat("Device idle", "percentunit",
          "Whole run: share of the device's own time without work (stoker_device_idle_seconds_total / "
          "stoker_device_observed_seconds_total); device.idle_share of summary.json. Red from 20 %. CUDA: only idle "
-         "time between steps is seen, so a lower bound.", share(IDLE, OBSERVED, whole), **SHARE),
+         "time between steps is seen, so a lower bound.", share(IDLE, OBSERVED, whole), wide=2, **SHARE),
     stat("Main cause of idle", "percentunit",
          "Whole run: what cost the device most of its time (stoker_device_idle_seconds_total / "
          "stoker_device_observed_seconds_total). data: the batch was late; h2d: its copy; checkpoint: training stood "
@@ -58,7 +63,7 @@ OVERVIEW = [
     stat("I/O share", "percentunit",
          "Whole run: share of the trainer's time in which it was blocked for its next batch "
          "(stoker_segments_seconds_total: data_wait / all); io_share of summary.json. On an asynchronous device a "
-         "wait can hide behind queued work: compare with Device idle.", share(WAITED, SEGMENTS, whole), **SHARE),
+         "wait can hide behind queued work: see Exposed I/O share.", share(WAITED, SEGMENTS, whole), max=1, wide=2),
     stat("Busiest loader stage", "percentunit",
          "Whole run: the stage with most of the loader's working time and its share "
          "(stoker_loaders_stages_duration_seconds of the training set, summed over threads). To blame where the device "
@@ -75,7 +80,7 @@ OVERVIEW = [
          newest(PARTS, "blocked"), empty="no checkpoint"),
     gauge("AU", "Accelerator utilisation as MLPerf Storage defines it: busy / total without the first step "
           "(stoker_device_au_ratio); device.au of summary.json. MLPerf asks for 90 % (ResNet-50, 3D U-Net) or 70 % "
-          "(CosmoFlow).", f"min({ever('device_au_ratio')})", steps=(0.7, 0.9), good="high"),
+          "(CosmoFlow).", f"min({ever('device_au_ratio')})", steps=(0.7, 0.9), good="high", wide=2),
     stat("Status", "short", "What the run does, or how it ended (stoker_run_status).",
          f"topk(1, {ever('run_status', 'timestamp')})", "{{status}}", text="name"),
     gauge("Steps done", "Finished steps, those before a resume too, of those planned (stoker_steps, "

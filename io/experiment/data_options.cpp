@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "io/core/config/plugin.h"
 
 namespace stoker {
@@ -28,6 +30,22 @@ void check_mapped_files(const DataOptions& options, const std::string& reader,
                           "' is no tier of this machine's own files: mount that tier by `stoker "
                           "mount` and name the mount as a tier of type posix, or set "
                           "loader.reader=indexed, which reads through the tier");
+}
+
+// People give a command their data where it takes an experiment.
+void refuse_folder(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return;
+  if (std::filesystem::exists(path + "/config.yaml", error)) {
+    throw Error(ExitCode::config,
+                fmt::format("{}: this is the directory of a run, and no experiment: its experiment "
+                            "is {}/config.yaml",
+                            path, path));
+  }
+  throw Error(ExitCode::config,
+              fmt::format("{}: this is a folder, and no experiment: `stoker try {}` looks at the "
+                          "data in it, measures them and writes an experiment",
+                          path, path));
 }
 
 }  // namespace
@@ -98,6 +116,7 @@ DataOptions read_data_tree(const Node& root, const Notify& note) {
 }
 
 Node load_experiment(const std::string& path, const std::vector<std::string>& overrides) {
+  refuse_folder(path);
   Node root = load_yaml(path);
   if (root.find("matrix") != nullptr || root.find("base") != nullptr) {
     throw Error(ExitCode::config,

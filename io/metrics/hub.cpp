@@ -62,11 +62,28 @@ RunRecord Hub::step_record() const {
   return record;
 }
 
+void Hub::end_loop(const std::optional<Spread>& rates) {
+  run_.end_loop(rates);
+  AtEnd now{{train_.state(), test_.state()}, tiers(), overhead_s()};
+  const std::lock_guard lock(mutex_);
+  at_end_ = std::move(now);
+}
+
 RunRecord Hub::record() const {
   RunRecord record = step_record();
   record.loaders = {train_.state(), test_.state()};
   record.tiers = tiers();
   record.overhead_s = overhead_s();
+  if (const std::lock_guard lock(mutex_); at_end_) {
+    record.loaders = at_end_->loaders;
+    record.overhead_s = at_end_->overhead_s;
+    for (size_t i = 0; i < std::min(record.tiers.size(), at_end_->tiers.size()); ++i) {
+      constexpr auto kRead = static_cast<size_t>(TierOp::read);
+      if (record.tiers[i].ops[static_cast<size_t>(TierOp::write)].count > 0) continue;
+      record.tiers[i].ops[kRead] = at_end_->tiers[i].ops[kRead];
+      record.tiers[i].moved[0] = at_end_->tiers[i].moved[0];
+    }
+  }
   record.trace_events = tracer_.recorded();
   record.trace_dropped = tracer_.dropped();
   record.machine = read_machine(record.run.info.disks);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,12 @@ class Hub {
 
   // In the order in which they were added.
   std::vector<TierMeter::State> tiers() const;
+  // The loop has ended (RunMeter::end_loop). What loaders still read ahead is no part of the run:
+  // from now on records have the loaders, the reads of tiers that are only read and the cost of
+  // measuring as they are here, so that all who look at the run see the same. Tiers that are
+  // written go on: drains read them.
+  void end_loop(const std::optional<Spread>& rates);
+
   // All that is known now. Asks the kernel, too: tens of files of /proc. Milliseconds; a second
   // thread may ask at the same time.
   RunRecord record() const;
@@ -75,7 +82,15 @@ class Hub {
   CheckpointMeter checkpoints_{tracer_};
   LoaderMeter train_{"train", tracer_};
   LoaderMeter test_{"test", tracer_};
+  // Of when the loop ended.
+  struct AtEnd {
+    std::vector<LoaderMeter::State> loaders;  // train, test
+    std::vector<TierMeter::State> tiers;
+    std::array<double, kOverheads> overhead_s{};
+  };
+
   mutable std::mutex mutex_;
+  std::optional<AtEnd> at_end_;
   // A deque, so that meters stay where they are while others are added.
   std::deque<TierMeter> tiers_;
   std::string io_profile_;

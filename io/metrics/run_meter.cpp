@@ -112,6 +112,12 @@ void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill
     if (epochs_.empty() || epochs_.back().second != totals.epoch) {
       epochs_.emplace_back(state_.totals.steps + 1, totals.epoch);
     }
+    if (epochs_.size() == 1) {
+      state_.first_epoch_steps += piece.steps;
+      state_.first_epoch_wait_s = totals.segments[static_cast<size_t>(Segment::data_wait)];
+    }
+    state_.step_s = trained_s;
+    state_.step_images = piece.images;
   }
   state_.totals = totals;
 }

@@ -4,16 +4,19 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "io/core/config/node.h"
 #include "io/metrics/course/evaluations.h"
 #include "io/metrics/course/history.h"
 #include "io/metrics/machine/system_stats.h"
 #include "io/metrics/ranks/rank_times.h"
+#include "io/metrics/run_plan.h"
 #include "io/metrics/spread.h"
 #include "io/metrics/tally.h"
 
@@ -41,8 +44,9 @@ struct RunInfo {
   std::string timing_method;
   // The device's times are calculated by a model of it, and not measured.
   bool emulated = false;
-  // The loader has batches ready before they are asked for.
-  bool loads_ahead = false;
+  // The resolved configuration, and what its components say; for the verdict. Null: there is none.
+  std::shared_ptr<const Node> config;
+  RunPlan plan;
   // NVML's index of the GPU. Absent: NVML does not know the device.
   std::optional<unsigned> gpu;
 
@@ -52,7 +56,8 @@ struct RunInfo {
   // By which other machines of the run reach this one. Empty: all its ranks are on this one.
   std::string address;
   int64_t world_size = 1;
-  int64_t local_rank = 0;  // among those of this machine
+  int64_t local_rank = 0;   // among those of this machine
+  int64_t local_ranks = 1;  // that there are of it here
   // Steps in all that the run is to reach, and those that were finished before it was resumed.
   int64_t steps_planned = 0;
   int64_t first_step = 0;
@@ -140,6 +145,12 @@ class RunMeter {
     RunTotals totals;
     // From the begin of the loop to the first batch in the trainer's hands.
     std::optional<double> first_batch_s;
+    // Of the first epoch of this process: its steps, and what the trainer waited for their data.
+    int64_t first_epoch_steps = 0;
+    double first_epoch_wait_s = 0;
+    // What the last step took, and its images: what one that is under way may be taken for.
+    double step_s = 0;
+    int64_t step_images = 0;
     // The loss of the last step whose loss was read.
     std::optional<double> loss;
     std::optional<double> learning_rate;
@@ -175,8 +186,8 @@ class RunMeter {
     std::vector<RankTimes> ranks;
     // Times of steps, from the end of one to the end of the next, and of the trainer's waits in
     // them.
-    StepTally::Totals step_times;
-    StepTally::Totals data_waits;
+    Tally::Totals step_times;
+    Tally::Totals data_waits;
     CacheEvidence cache;
     // The share of the profiler's newest window in which no kernel ran.
     std::optional<double> window_idle;
@@ -199,8 +210,8 @@ class RunMeter {
   State state_;
   TimePoint beat_ = Clock::now();
   LiveSegments::Reading at_beat_;
-  StepTally step_times_;
-  StepTally data_waits_;
+  Tally step_times_;
+  Tally data_waits_;
   History history_;
   Evaluations evaluations_;
   std::vector<std::pair<int64_t, int64_t>> epochs_;  // first step of each, epoch

@@ -46,6 +46,18 @@ void TierMeter::overran(Clock::duration by) {
                         std::memory_order_relaxed);
 }
 
+void TierMeter::waited(TierOp op, Clock::duration time) {
+  const size_t kind = op == TierOp::read ? 0 : op == TierOp::write ? 1 : 2;
+  waited_ns_[kind].fetch_add(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(),
+                             std::memory_order_relaxed);
+}
+
+void TierMeter::used_by(int64_t processes) {
+  if (processes > processes_.load(std::memory_order_relaxed)) {
+    processes_.store(processes, std::memory_order_relaxed);
+  }
+}
+
 void TierMeter::add_condition(const std::string& text) {
   const std::lock_guard lock(mutex_);
   auto& known = state_.conditions;
@@ -85,6 +97,11 @@ TierMeter::State TierMeter::state() const {
   }
   result.overruns = overruns_.load(std::memory_order_relaxed);
   result.overrun_s = 1e-9 * static_cast<double>(overrun_ns_.load(std::memory_order_relaxed));
+  const auto waited_s = [this](size_t kind) {
+    return 1e-9 * static_cast<double>(waited_ns_[kind].load(std::memory_order_relaxed));
+  };
+  result.waits = {waited_s(0), waited_s(1), waited_s(2)};
+  result.processes = processes_.load(std::memory_order_relaxed);
   if (result.cache) {
     result.cache->misses = cache_reads_[0].load(std::memory_order_relaxed);
     result.cache->hits = cache_reads_[1].load(std::memory_order_relaxed);

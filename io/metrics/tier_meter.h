@@ -77,6 +77,10 @@ class TierMeter {
   // An emulated tier's operation took longer than its model says, because the tier below did. `by`
   // is the difference. The tier's figures are too low then.
   void overran(Clock::duration by);
+  // An emulated tier let the caller of such an operation wait after the tier below had done it.
+  void waited(TierOp op, Clock::duration time);
+  // So many processes use the emulated device now, this one included.
+  void used_by(int64_t processes);
   // Adds something that a reader of the tier's figures has to know ("O_DIRECT is not possible here:
   // through the page cache"). The same text counts once.
   void add_condition(const std::string& text);
@@ -104,6 +108,10 @@ class TierMeter {
     SizeCounts sizes{};
     double busy_s = 0;
   };
+  // Seconds that callers waited for a model alone, summed over threads.
+  struct Waits {
+    double read_s = 0, write_s = 0, meta_s = 0;
+  };
   // A reading. Its members may be of neighbouring moments.
   struct State {
     // The name in the configuration. A tier inside another is called "data.inner".
@@ -121,6 +129,10 @@ class TierMeter {
     // seconds together.
     int64_t overruns = 0;
     double overrun_s = 0;
+    // Likewise: what the operations of the tier below did not take.
+    Waits waits{};
+    // How many processes used its device at a time, at most. 0: nobody counts them.
+    int64_t processes = 0;
     // Absent: the tier keeps no copies.
     std::optional<Cache> cache{};
     // What a reader of the figures has to know, in words.
@@ -145,6 +157,8 @@ class TierMeter {
   std::array<BusyClock, 2> busy_;  // reading, writing
   std::atomic<int64_t> overruns_{0};
   std::atomic<int64_t> overrun_ns_{0};
+  std::array<std::atomic<int64_t>, 3> waited_ns_{};  // reading, writing, for metadata
+  std::atomic<int64_t> processes_{0};
   std::array<std::atomic<int64_t>, 2> cache_reads_{};  // misses, hits
 };
 

@@ -76,6 +76,14 @@ struct IoProfile {
     bool operator==(const Steps&) const = default;
   };
   std::optional<Steps> steps;
+  // What callers waited meanwhile for the models of emulated tiers, beside the calls on the tiers
+  // below: no system calls, and in no counter. Summed over threads.
+  struct Emulated {
+    std::string tier;
+    double read_s = 0, write_s = 0, meta_s = 0;
+    bool operator==(const Emulated&) const = default;
+  };
+  std::vector<Emulated> emulated;
   std::vector<Mount> mounts;
   std::vector<FileIo> files;
   // Where the cap on memory was reached: what is missing.

@@ -69,6 +69,17 @@ std::vector<CommonValue> most_frequent_first(const std::map<int64_t, int64_t>& c
   return all;
 }
 
+// What the program itself writes into a run's directory: of interest only behind what it was run
+// for.
+bool is_own_file(std::string_view path) {
+  constexpr std::string_view kNames[] = {
+      "trace.json",   "steps.csv",    "timeline.csv",     "steps.jsonl", "metrics.prom",
+      "targets.json", "summary.json", "environment.json", "config.yaml", "run.log"};
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return std::ranges::find(kNames, name) != std::end(kNames) ||
+         name.starts_with("events.out.tfevents.");
+}
+
 // How long at least one was under way.
 double union_s(const IoProfile& profile, std::vector<IoSegment> FileIo::*list) {
   std::vector<std::pair<double, double>> spans;
@@ -196,6 +207,8 @@ std::vector<FileRow> file_rows(const IoProfile& profile) {
                     moved.bytes_written, file_bytes(file), both.read_s, both.write_s, both.meta_s});
   }
   std::sort(rows.begin(), rows.end(), [](const FileRow& a, const FileRow& b) {
+    const bool own_a = is_own_file(a.file->path), own_b = is_own_file(b.file->path);
+    if (own_a != own_b) return own_b;
     return a.seconds() != b.seconds() ? a.seconds() > b.seconds() : a.file->path < b.file->path;
   });
   return rows;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -39,6 +40,17 @@ IoRecorderOptions with_folders(IoRecorderOptions options, const std::vector<std:
   return options;
 }
 
+// What callers have waited for each emulated tier so far, in the order of the tiers.
+std::vector<IoProfile::Emulated> emulated_of(const Hub& hub) {
+  std::vector<IoProfile::Emulated> all;
+  for (const TierMeter::State& tier : hub.tiers()) {
+    if (!tier.emulated) continue;
+    const auto& [read_s, write_s, meta_s] = tier.waits;
+    all.push_back({tier.name, read_s, write_s, meta_s});
+  }
+  return all;
+}
+
 // As much as the live page can show at a glance.
 constexpr ProfileViewLimits kLive{.files = 20, .directories = 8, .values = 4, .bins = 60};
 
@@ -62,12 +74,21 @@ class RunSessions final : public IoSessions {
         }) {}
   ~RunSessions() override { ended_.close(); }
 
-  void begin() override { profiler_.begin(options_); }
+  void begin() override {
+    before_ = emulated_of(hub_);
+    profiler_.begin(options_);
+  }
   bool open() const override { return profiler_.open(); }
 
   void end(const std::string& name, int64_t first, int64_t last) override {
     IoProfile profile = profiler_.end();
     profile.steps = IoProfile::Steps{first, last};
+    profile.emulated = emulated_of(hub_);
+    for (size_t i = 0; i < std::min(before_.size(), profile.emulated.size()); ++i) {
+      profile.emulated[i].read_s -= before_[i].read_s;
+      profile.emulated[i].write_s -= before_[i].write_s;
+      profile.emulated[i].meta_s -= before_[i].meta_s;
+    }
     // If the writer has failed, its queue is closed and drops the session.
     ended_.push({name + ".darshan", std::move(profile)});
   }
@@ -98,6 +119,7 @@ class RunSessions final : public IoSessions {
   const std::string run_dir_;
   Hub& hub_;
   IoProfiler profiler_;
+  std::vector<IoProfile::Emulated> before_;  // when the session began
   BoundedQueue<Ended> ended_{4};
   std::jthread writer_;
 };

@@ -45,15 +45,15 @@ class Console final : public MetricsSink {
 
  private:
   std::string line(const RunRecord& now, const RunRecord& window) const {
-    static const auto figures = select_figures({"images_per_s", "io_share", "device.idle_share"});
+    static const auto figures = select_figures({"images_per_s", "exposed_io_share", "io_share"});
     const std::vector<RowField> row = figure_row(figures, now, window);
     const RunMeter::State& run = now.run;
     std::string text = fmt::format("step {}/{}  epoch {}", run.totals.steps, run.info.steps_planned,
                                    run.totals.epoch);
     if (run.loss) text += fmt::format("  loss {:.4f}", *run.loss);
-    text += fmt::format("  {:.0f} images/s  I/O share {:.1f} %", row[0].value.value_or(0),
-                        100 * row[1].value.value_or(0));
-    if (row[2].value) text += fmt::format("  device idle {:.1f} %", 100 * *row[2].value);
+    text += fmt::format("  {:.0f} images/s  I/O exposed {:.1f} %, waited {:.1f} %",
+                        row[0].value.value_or(0), 100 * row[1].value.value_or(0),
+                        100 * row[2].value.value_or(0));
     if (now.checkpoints.report && now.checkpoints.report->degraded)
       text += "  CHECKPOINTS DEGRADED";
     const RunTotals& passed = window.run.totals;

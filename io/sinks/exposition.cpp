@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "io/metrics/record/record_json.h"
-#include "io/metrics/verdict.h"
 
 namespace stoker {
 namespace {

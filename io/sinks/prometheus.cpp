@@ -20,8 +20,8 @@
 #include "io/http/transport.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/io_profile/io_trigger.h"
+#include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
-#include "io/metrics/verdict.h"
 #include "io/sinks/exposition.h"
 #include "io/sinks/status_page.h"
 

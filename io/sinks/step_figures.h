@@ -19,6 +19,7 @@ inline const std::vector<const Figure*>& step_figures() {
                       "images_per_s",
                       "loss",
                       "learning_rate",
+                      "exposed_io_share",
                       "io_share",
                       "device.idle_share",
                       "device.idle_share_by_cause.{cause}",

@@ -3,7 +3,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <deque>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,12 +10,12 @@
 #include <vector>
 
 #include "io/core/text/json.h"
+#include "io/experiment/run_plan.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/idle.h"
 #include "io/metrics/rate.h"
 #include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
-#include "io/metrics/verdict.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
 #include "python/bindings/loader.h"
@@ -103,7 +102,7 @@ class WatchHandle {
     take_segments();
     std::optional<Spread> rates;
     if (!rates_->rates().empty()) rates = spread(rates_->rates());
-    hub_.run().end_loop(rates);
+    hub_.end_loop(rates);
     publish();
     hub_.run().end(error.empty() ? RunPhase::completed : RunPhase::failed,
                    error.empty() ? 0 : static_cast<int>(ExitCode::bug), error);
@@ -116,11 +115,6 @@ class WatchHandle {
   }
   // As summary.json has it.
   std::string record() const { return json_text(to_json(hub_.record())); }
-  // level, text, evidence
-  nb::tuple verdict() const {
-    const Verdict verdict = judge(hub_.record(), std::numeric_limits<double>::infinity());
-    return nb::make_tuple(to_string(verdict.level), verdict.text, verdict.evidence);
-  }
 
  private:
   void describe(const std::string& name, const std::string& device, const std::string& directory) {
@@ -135,7 +129,8 @@ class WatchHandle {
     info.checkpoint = "none";
     info.device = device;
     info.timing_method = events_ ? "events" : "host";
-    info.loads_ahead = loader.works_ahead();
+    info.config = std::make_shared<const Node>(dump_struct(options));
+    info.plan = plan_of(*info.config);
     info.rank = loader_->shard.rank;
     info.world_size = loader_->shard.world;
     const auto [first, last] = loader_->shard.places(loader.batch_size);
@@ -193,8 +188,7 @@ void bind_watch(nb::module_& module) {
       .def("stepped", &WatchHandle::stepped, nb::arg("begin"), nb::arg("end"))
       .def("report", &WatchHandle::report)
       .def("end", &WatchHandle::end, nb::arg("error"))
-      .def("record", &WatchHandle::record)
-      .def("verdict", &WatchHandle::verdict);
+      .def("record", &WatchHandle::record);
 }
 
 }  // namespace stoker::python

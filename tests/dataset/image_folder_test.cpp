@@ -51,6 +51,19 @@ TEST(ImageFolder, test_images_may_have_a_folder_of_their_own) {
             "mean 'b'?); there are 'b', 'a' and 'c': remove its folder, or add some");
 }
 
+// Photographs that lie in a folder as they are had no class, and could not be loaded.
+TEST(ImageFolder, images_without_labels_may_be_one_class) {
+  MemoryFolder folder({"1.jpg", "2.png", "notes.txt", "more/deep/3.jpg", ".git/x.jpg"});
+  const Dataset& data = folder.build("{type: image_folder, storage: data, one_class: true}");
+  EXPECT_EQ(data.classes(), Strings{"images"});
+  EXPECT_EQ(keys(data, Split::train), (Strings{"1.jpg", "2.png", "more/deep/3.jpg"}));
+  EXPECT_EQ(data.ignored(), (Strings{".git/x.jpg", "notes.txt"}));
+  // Folders that look like parts are none.
+  MemoryFolder parts({"train/a/1.jpg", "val/a/2.jpg"});
+  EXPECT_EQ(parts.build("{type: image_folder, storage: data, one_class: true}").size(Split::train),
+            2);
+}
+
 TEST(ImageFolder, other_files_are_ignored_and_named) {
   MemoryFolder folder({"a/1.jpg", "a/tmp", "a/.hidden.jpg", "a/._1.jpg", "README.md", ".git/x.jpg",
                        "stray.jpg", "a/2.jpg.txt", "b/1.jpg", "b/jpg"});

@@ -49,7 +49,7 @@ class StragglerTest(StokerTest):
             self.assert_ledger_closes(read_summary(run if rank == "0" else run / f"rank-{rank}"))
         self.assertIn(f"Rank {slow} holds the others up, by its {cause}", summary["verdict"]["text"])
         told = json.loads(self.stoker("doctor", run, "--json").stdout)
-        self.assertEqual(told["resource"], "rank")
+        self.assertEqual(told["cause"], "rank")
         self.assertIn(f"Rank {slow}", told["text"])
         return summary
 
@@ -79,7 +79,7 @@ class StragglerTest(StokerTest):
         run = self.run_ranks(1, f"storage.data.read_latency_ms={1000 * LATE:.0f}")  # one image a step
         self.assert_blamed(run, 1, "data")
         own = json.loads(self.stoker("doctor", run / "rank-1", "--json").stdout)
-        self.assertIn(own["resource"], ["no_prefetch", "storage_latency"], own)
+        self.assertIn(own["cause"], ["no_prefetch", "storage_latency"], own)
 
     def test_metrics_have_a_port_and_a_label_for_each_rank(self):
         run = self.run_ranks(None)

@@ -315,7 +315,8 @@ class LiveRun(unittest.TestCase):
         device = summary["device"]
         stall = summary["segments_s"]["checkpoint_stall"] / summary["wall_s"]
         for dashboard, title, expected in (
-                ("overview", "I/O share", summary["io_share"]), ("overview", "Device idle", device["idle_share"]),
+                ("overview", "Exposed I/O share", summary["exposed_io_share"]), ("overview", "I/O share", summary["io_share"]),
+                ("overview", "Device idle", device["idle_share"]),
                 ("overview", "Checkpoint stall", stall), ("overview", "AU", device["au"]),
                 ("overview", "Loop time", summary["wall_s"]), ("compare", "I/O share", summary["io_share"]),
                 ("compare", "Device idle", device["idle_share"]),

@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "app/tools/doctor/doctor.h"
 #include "app/tools/report/compare.h"
 #include "app/tools/report/run_page.h"
 #include "io/core/text/json.h"
@@ -33,11 +32,11 @@ void use(F&& f) {
 }  // namespace
 }  // namespace stoker
 
-// What the doctor, a report and a comparison make of a run's files.
+// What a verdict, a report and a comparison make of a run's files.
 STOKER_FUZZ_TARGET(summary) {
   using namespace stoker;
   RunFiles run = run_of(input);
-  use([&] { (void)json_text(nlohmann::json(diagnose(run))); });
+  use([&] { (void)json_text(nlohmann::json(verdict_of(run))); });
   use([&] { (void)json_text(run_page_data({run})); });
   run.steps = {};  // else most of the time is the bootstrap's, which table_fuzz.cpp has
   use([&] {

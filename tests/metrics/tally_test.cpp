@@ -26,39 +26,44 @@ TEST(Tally, sums_are_exact) {
 }
 
 TEST(Tally, a_bound_belongs_to_the_bucket_below_it) {
-  for (size_t i = 0; i < kLatencyBounds.size(); ++i) {
-    const nanoseconds bound(static_cast<int64_t>(1e9 * kLatencyBounds[i] + 0.5));
+  for (size_t i = 0; i < kDurationBounds.size(); ++i) {
+    const nanoseconds bound(static_cast<int64_t>(1e9 * kDurationBounds[i] + 0.5));
     Tally tally;
     tally.add(bound);
     tally.add(bound + nanoseconds(1));
-    EXPECT_EQ(tally.totals().buckets[i], 1) << kLatencyBounds[i];
-    EXPECT_EQ(tally.totals().buckets[i + 1], 1) << kLatencyBounds[i];
+    EXPECT_EQ(tally.totals().buckets[i], 1) << kDurationBounds[i];
+    EXPECT_EQ(tally.totals().buckets[i + 1], 1) << kDurationBounds[i];
   }
 }
 
 TEST(Tally, the_last_bucket_has_no_bound) {
   Tally tally;
-  tally.add(std::chrono::hours(24));
-  EXPECT_EQ(tally.totals().buckets.back(), 1);
-  EXPECT_DOUBLE_EQ(tally.totals().quantile(0.5), kLatencyBounds.back());
+  for (int i = 0; i < 5; ++i) tally.add(std::chrono::hours(24));
+  EXPECT_EQ(tally.totals().buckets.back(), 5);
+  EXPECT_DOUBLE_EQ(*tally.totals().quantile(0.5), 86400);
 }
 
-TEST(Tally, a_quantile_is_interpolated_in_its_bucket) {
+TEST(Tally, a_quantile_is_one_of_the_values_but_for_nine_per_cent) {
   Tally tally;
-  for (int i = 0; i < 3; ++i) tally.add(milliseconds(2));   // (1, 3] ms
-  for (int i = 0; i < 1; ++i) tally.add(milliseconds(20));  // (10, 30] ms
-  const Tally::Totals totals = tally.totals();
-  EXPECT_DOUBLE_EQ(totals.quantile(0.375), 0.002);
-  EXPECT_DOUBLE_EQ(totals.quantile(0.75), 0.003);
-  EXPECT_DOUBLE_EQ(totals.quantile(1), 0.03);
-  EXPECT_EQ(Tally::Totals{}.quantile(0.5), 0);
+  for (int i = 0; i < 1000; ++i) tally.add(microseconds(12'400) + microseconds(i % 10));
+  EXPECT_NEAR(*tally.totals().quantile(0.5), 12.4e-3, 1e-5);
+  EXPECT_NEAR(*tally.totals().quantile(0.99), 12.409e-3, 1e-5);
+  Tally wide;
+  for (int i = 1; i <= 1000; ++i) wide.add(milliseconds(i));
+  for (const double q : {0.1, 0.25, 0.5, 0.9, 0.99}) {
+    EXPECT_NEAR(*wide.totals().quantile(q), q, 0.09 * q) << q;
+  }
 }
 
-TEST(Tally, the_lowest_bucket_begins_at_zero) {
-  StepTally tally;
-  tally.add(microseconds(400));
-  tally.add(microseconds(600));
-  EXPECT_DOUBLE_EQ(tally.totals().quantile(0.5), 0.0005);
+TEST(Tally, few_values_have_no_quantile) {
+  Tally tally;
+  for (int i = 0; i < 4; ++i) tally.add(milliseconds(2));
+  EXPECT_EQ(tally.totals().quantile(0.5), std::nullopt);
+  for (int i = 0; i < 95; ++i) tally.add(milliseconds(2));
+  EXPECT_EQ(tally.totals().quantile(0.99), std::nullopt);
+  tally.add(milliseconds(2));
+  EXPECT_DOUBLE_EQ(*tally.totals().quantile(0.99), 0.002);
+  EXPECT_EQ(Tally::Totals{}.quantile(0.5), std::nullopt);
 }
 
 TEST(Tally, totals_add_up) {
@@ -71,8 +76,8 @@ TEST(Tally, totals_add_up) {
   EXPECT_EQ(sum.count, 3);
   EXPECT_EQ(sum.bytes, 12);
   EXPECT_EQ(sum.ns, 24'000'000);
-  EXPECT_EQ(sum.buckets[5], 2);
-  EXPECT_EQ(sum.buckets[7], 1);
+  EXPECT_EQ(sum.least_ns, 2'000'000);
+  EXPECT_EQ(sum.most_ns, 20'000'000);
 }
 
 int64_t count_of(const ThreadSlots<Tally>& slots, int* used = nullptr) {

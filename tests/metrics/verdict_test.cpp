@@ -1,7 +1,11 @@
-#include "io/metrics/verdict.h"
+#include "io/metrics/verdict/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "io/metrics/record/record_json.h"
 
 namespace stoker {
 namespace {
@@ -15,168 +19,120 @@ constexpr double kStalledAfter = 120;
 RunMeter::State run_with(IdleCause cause, double share) {
   RunMeter::State run;
   run.phase = RunPhase::train;
-  run.totals.steps = 10;
+  run.totals.steps = 1000;
+  run.totals.images = 32'000;
   run.totals.wall_s = run.totals.device.observed = 100;
   run.totals.device.idle[static_cast<size_t>(cause)] = 100 * share;
   run.totals.device.busy = 100 * (1 - share);
   return run;
 }
 
-LoaderMeter::State loader_with(int64_t read_ms, int64_t decode_ms, int64_t wait_ms) {
-  LoaderMeter::State loader;
-  loader.split = "train";
-  loader.workers = 4;
-  loader.stages[static_cast<size_t>(Stage::read)].ns = read_ms * 1'000'000;
-  loader.stages[static_cast<size_t>(Stage::decode)].ns = decode_ms * 1'000'000;
-  loader.stages[static_cast<size_t>(Stage::wait)].ns = wait_ms * 1'000'000;
-  return loader;
-}
-
-Verdict judge_of(const RunMeter::State& run, const LoaderMeter::State& loader = {}) {
+// The verdict of a record, as everybody shows it.
+nlohmann::json verdict_of(const RunMeter::State& run, const LoaderMeter::State& loader = {}) {
   RunRecord record;
   record.run = run;
   record.loaders = {loader};
-  return judge(record, kStalledAfter);
+  return to_json(record, kStalledAfter)["verdict"];
+}
+std::string level_of(IdleCause cause, double share) {
+  return verdict_of(run_with(cause, share))["level"];
+}
+std::string all_of(const nlohmann::json& verdict) { return verdict.dump(); }
+
+TEST(Verdict, the_thresholds_are_five_and_twenty_percent) {
+  EXPECT_EQ(level_of(IdleCause::data, 0.049), "fine");
+  EXPECT_EQ(level_of(IdleCause::data, 0.051), "moderate");
+  EXPECT_EQ(level_of(IdleCause::data, 0.199), "moderate");
+  EXPECT_EQ(level_of(IdleCause::data, 0.201), "input_bound");
+  EXPECT_EQ(level_of(IdleCause::h2d, 0.5), "input_bound");
+  EXPECT_EQ(level_of(IdleCause::host, 0.5), "host_bound");
+  EXPECT_EQ(level_of(IdleCause::peers, 0.5), "peers_bound");
 }
 
-TEST(Verdict, TheThresholdsAreFiveAndTwentyPercent) {
-  EXPECT_EQ(judge_of(run_with(IdleCause::data, 0.049)).level, Verdict::Level::fine);
-  EXPECT_EQ(judge_of(run_with(IdleCause::data, 0.051)).level, Verdict::Level::moderate);
-  EXPECT_EQ(judge_of(run_with(IdleCause::data, 0.199)).level, Verdict::Level::moderate);
-  EXPECT_EQ(judge_of(run_with(IdleCause::data, 0.201)).level, Verdict::Level::input_bound);
-  EXPECT_EQ(judge_of(run_with(IdleCause::h2d, 0.5)).level, Verdict::Level::input_bound);
-  EXPECT_EQ(judge_of(run_with(IdleCause::checkpoint, 0.5)).level, Verdict::Level::checkpoint_bound);
-  EXPECT_EQ(judge_of(run_with(IdleCause::host, 0.5)).level, Verdict::Level::host_bound);
-  EXPECT_EQ(judge_of(run_with(IdleCause::peers, 0.5)).level, Verdict::Level::peers_bound);
+TEST(Verdict, a_wait_that_is_hidden_costs_nothing_and_says_so) {
+  RunMeter::State run = run_with(IdleCause::data, 0.022);
+  run.totals.segments[static_cast<size_t>(Segment::data_wait)] = 98.2;
+  const nlohmann::json verdict = verdict_of(run);
+  EXPECT_EQ(verdict["level"], "fine");
+  EXPECT_EQ(
+      verdict["evidence"][0],
+      "the trainer waited 98.2 % of its time for data, of which 96.0 points were hidden behind "
+      "queued steps; the device lost 2.2 % for it");
 }
 
-TEST(Verdict, NamesTheRankThatHoldsTheOthersUp) {
+TEST(Verdict, colours_are_for_what_costs_the_device) {
+  RunRecord record;
+  record.run = run_with(IdleCause::data, 0.022);
+  record.run.totals.segments[static_cast<size_t>(Segment::data_wait)] = 98.2;
+  record.loaders.emplace_back();
+  const nlohmann::json out = to_json(record);
+  EXPECT_NEAR(out["exposed_io_share"], 0.022, 1e-12);
+  EXPECT_NEAR(out["exposed_io_s"], 2.2, 1e-12);
+  EXPECT_EQ(out["judged"]["exposed_io_share"]["text"], "fine, under 5 %");
+  EXPECT_FALSE(out["judged"].contains("io_share"));
+  EXPECT_EQ(out["judged"]["bounds"], (nlohmann::json{0.05, 0.2}));
+}
+
+TEST(Verdict, names_the_rank_that_holds_the_others_up) {
   RunMeter::State run = run_with(IdleCause::peers, 0.3);
   run.ranks.assign(3, rank_times(run.totals, "host", {}));
-  EXPECT_THAT(judge_of(run).text, Not(HasSubstr("Rank")));  // all wait alike
+  EXPECT_THAT(all_of(verdict_of(run)), Not(HasSubstr("Rank")));  // all wait alike
   RankTimes& slow = run.ranks[1];
   slow.idle[static_cast<size_t>(IdleCause::peers)] = 0;
   slow.idle[static_cast<size_t>(IdleCause::data)] = 30;
-  EXPECT_THAT(judge_of(run).text,
-              HasSubstr("Rank 1 holds the others up, by its data: 30.00 s more than theirs"));
+  EXPECT_THAT(std::string(verdict_of(run)["text"]),
+              HasSubstr("Rank 1 holds the others up, by its data."));
 }
 
-TEST(Verdict, SaysThatTheProcessStoodStill) {
+TEST(Verdict, says_that_the_process_stood_still) {
   RunMeter::State run = run_with(IdleCause::data, 0.01);
-  EXPECT_THAT(judge_of(run).evidence, Not(testing::Contains(HasSubstr("stood still"))));
-  run.totals.wall_s += 5;
-  run.totals.segments[static_cast<size_t>(Segment::paused)] = 5;
-  EXPECT_EQ(judge_of(run).level, Verdict::Level::fine);
-  EXPECT_THAT(judge_of(run).evidence,
-              testing::Contains(HasSubstr("the process stood still for 5.0 s")));
+  EXPECT_THAT(all_of(verdict_of(run)), Not(HasSubstr("stood still")));
+  run.totals.segments[static_cast<size_t>(Segment::paused)] = 7;
+  EXPECT_THAT(all_of(verdict_of(run)), HasSubstr("the process stood still for 7.0 s"));
 }
 
-TEST(Verdict, NamesARankThatStoodStill) {
-  RunMeter::State run = run_with(IdleCause::peers, 0.3);
-  run.ranks.assign(3, rank_times(run.totals, "host", {}));
-  run.ranks[2].idle[static_cast<size_t>(IdleCause::peers)] = 0;
-  run.ranks[2].segments[static_cast<size_t>(Segment::paused)] = 30;
-  EXPECT_THAT(judge_of(run).text, HasSubstr("Rank 2 holds the others up, by its pause: 30.00 s"));
+TEST(Verdict, a_loader_that_does_nothing_ahead_is_told_of_one_that_does) {
+  RunMeter::State run = run_with(IdleCause::data, 0.4);
+  run.info.plan.works_ahead = false;
+  EXPECT_EQ(verdict_of(run)["next"], "loader.type=prefetched (at best +67 % images/s)");
 }
 
-TEST(Verdict, NamesTheStageThatBinds) {
-  RunMeter::State run = run_with(IdleCause::data, 0.6);
-  run.info.loads_ahead = true;
-  EXPECT_THAT(judge_of(run, loader_with(900, 100, 0)).text,
-              HasSubstr("90 % of the loader's work is reading"));
-  EXPECT_THAT(judge_of(run, loader_with(100, 900, 10)).text,
-              HasSubstr("decoding, and its 4 workers are busy"));
-  EXPECT_THAT(judge_of(run, loader_with(100, 900, 3000)).text, HasSubstr("workers wait 75 %"));
-}
-
-TEST(Verdict, ALoaderThatDoesNothingAheadIsToldOfOneThatDoes) {
-  RunMeter::State run = run_with(IdleCause::data, 0.6);
-  run.info.loader = "threaded";
-  EXPECT_THAT(judge_of(run, loader_with(100, 900, 300)).text, HasSubstr("loader.type=prefetched"));
-}
-
-TEST(Verdict, AStallSaysWhereTheTrainerIsAndWhatIsUnderWay) {
-  RunMeter::State run = run_with(IdleCause::data, 0.01);
-  run.stalled_s = kStalledAfter + 1;
-  run.doing.segment = Segment::data_wait;
-  TierMeter::State tier;
-  tier.name = "data";
-  tier.in_flight = 3;
+TEST(Verdict, a_stall_says_where_the_trainer_is_and_what_is_under_way) {
   RunRecord record;
-  record.run = run;
-  record.loaders.resize(1);
-  record.tiers = {tier};
-  const Verdict verdict = judge(record, kStalledAfter);
-  EXPECT_EQ(verdict.level, Verdict::Level::stalled);
-  EXPECT_THAT(verdict.text, HasSubstr("data_wait"));
-  EXPECT_THAT(verdict.evidence, testing::Contains("3 operations under way on tier 'data'"));
-  run.phase = RunPhase::flush;  // what waits for a slow tier is no stall of the training
-  EXPECT_NE(judge_of(run).level, Verdict::Level::stalled);
+  record.run = run_with(IdleCause::data, 0.5);
+  record.run.stalled_s = 130;
+  record.run.doing.segment = Segment::data_wait;
+  record.loaders.emplace_back();
+  record.tiers.push_back({.name = "data", .type = "posix", .in_flight = 3});
+  const nlohmann::json verdict = to_json(record, kStalledAfter)["verdict"];
+  EXPECT_EQ(verdict["level"], "stalled");
+  EXPECT_EQ(verdict["text"], "Nothing has moved for 130 s; the trainer is in data_wait.");
+  EXPECT_EQ(verdict["evidence"][0], "3 operations under way on tier 'data'");
+  EXPECT_EQ(to_json(record)["verdict"]["level"], "input_bound");
 }
 
-TEST(Verdict, NothingObservedIsUnknownAndAFailureIsNamed) {
+TEST(Verdict, nothing_observed_is_unknown_and_a_failure_is_named) {
   RunMeter::State run;
-  EXPECT_EQ(judge_of(run).level, Verdict::Level::unknown);
+  EXPECT_EQ(verdict_of(run)["level"], "unknown");
   run.phase = RunPhase::failed;
-  run.error = "no space left";
-  EXPECT_THAT(judge_of(run).text, HasSubstr("no space left"));
+  run.error = "disk full";
+  EXPECT_EQ(verdict_of(run)["text"], "The run failed: disk full");
 }
 
-CacheVerdict cache_of(const CacheEvidence& cache, const LoaderMeter::State& loader,
-                      int64_t ranks = 1) {
+TEST(Verdict, another_run_on_the_emulated_tier_is_the_cause_where_reads_are_late) {
   RunRecord record;
-  record.run.info.world_size = ranks;
-  record.run.cache = cache;
-  record.loaders = {loader};
-  return judge_cache(record);
-}
-
-TEST(CacheVerdict, ComparesWhatWasAskedForWithWhatBlockDevicesDelivered) {
-  LoaderMeter::State loader;
-  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::unknown);
-  loader.stages[static_cast<size_t>(Stage::read)].bytes = 1000;
-  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::unknown);  // not measured
-  loader.storage_bytes = 49;
-  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::warm);
-  EXPECT_THAT(cache_of({}, loader).text, HasSubstr("does not measure the storage"));
-  loader.storage_bytes = 500;
-  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::mixed);
-  loader.storage_bytes = 1100;  // with read-ahead
-  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::cold);
-  EXPECT_THAT(cache_of({200, 0.25, {}}, loader).text,
-              HasSubstr("held 25 % of the data (200 files"));
-}
-
-TEST(CacheVerdict, of_many_ranks_is_what_the_page_cache_held_before_for_one_may_read_for_all) {
-  LoaderMeter::State loader;
-  loader.stages[static_cast<size_t>(Stage::read)].bytes = 1000;
-  loader.storage_bytes = 0;
-  EXPECT_EQ(cache_of({200, 0.0, {}}, loader, 2).level, CacheVerdict::Level::cold);
-  EXPECT_EQ(cache_of({200, 0.5, {}}, loader, 2).level, CacheVerdict::Level::mixed);
-  loader.storage_bytes = 1000;
-  EXPECT_EQ(cache_of({200, 1.0, {}}, loader, 2).level, CacheVerdict::Level::warm);
-  EXPECT_THAT(cache_of({200, 1.0, {}}, loader, 2).text, HasSubstr("ranks of a machine share it"));
-  EXPECT_EQ(cache_of({}, loader, 2).level, CacheVerdict::Level::cold);  // no files to look at
-}
-
-TEST(PageCache, a_run_that_was_not_cold_as_told_is_found_out) {
-  CacheEvidence cache{200, 0.5, {}, PageCache::cold};
-  EXPECT_EQ(missed_page_cache(cache),
-            "run.page_cache is cold, but when the run began the page cache held 50 % of the data "
-            "(200 files looked at)");
-  cache.resident_before = 1.01 * kColdShare;
-  EXPECT_NE(missed_page_cache(cache), "");
-  cache.resident_before = kColdShare;
-  EXPECT_EQ(missed_page_cache(cache), "");
-  cache.wanted = PageCache::warm;
-  cache.resident_before = 1 - 1.01 * kColdShare;
-  EXPECT_THAT(missed_page_cache(cache), HasSubstr("is warm, but"));
-  cache.resident_before = 1;
-  EXPECT_EQ(missed_page_cache(cache), "");
-  cache.resident_before.reset();
-  EXPECT_THAT(missed_page_cache(cache), HasSubstr("no files whose pages can be looked at"));
-  cache.wanted = PageCache::as_is;
-  EXPECT_EQ(missed_page_cache(cache), "");
+  record.run = run_with(IdleCause::data, 0.5);
+  LoaderMeter::State& loader = record.loaders.emplace_back();
+  loader.split = "train";
+  loader.stages[static_cast<size_t>(Stage::read)].ns = 90'000'000'000;
+  loader.stages[static_cast<size_t>(Stage::read)].count = 32'000;
+  record.tiers.push_back({.name = "data", .type = "emulated", .emulated = true, .processes = 2});
+  const nlohmann::json verdict = to_json(record)["verdict"];
+  EXPECT_EQ(verdict["cause"], "shared_tier");
+  EXPECT_EQ(verdict["level"], "contended");
+  EXPECT_THAT(std::string(verdict["next"]), HasSubstr("storage.data.shared=false"));
+  record.run.info.local_ranks = 2;  // its own ranks are no strangers
+  EXPECT_NE(to_json(record)["verdict"]["cause"], "shared_tier");
 }
 
 }  // namespace

@@ -44,11 +44,11 @@ class WatchTest(unittest.TestCase):
                 for _ in loader:
                     pass
         self.assertEqual(run.level, "input_bound")
-        self.assertIn("late data", run.verdict)
-        self.assertIn("choose loader.type=prefetched", run.verdict)
+        self.assertIn("does nothing ahead", run.verdict)
+        self.assertIn("loader.type=prefetched", run.next)
         self.assertGreater(run.data_wait_share, 0.5)
         self.assertGreater(run.device_idle_share, 0.5)
-        self.assertTrue(any("waiting for data" in line for line in run.evidence))
+        self.assertTrue(any("of its time for data" in line for line in run.evidence))
         self.assertEqual(run.summary["steps"], 18)
         self.assertEqual(run.summary["status"], "completed")
 

@@ -26,7 +26,7 @@ TEST(Jsonl, holds_the_figures_of_a_step_at_their_places) {
   const json found = objects(setup).at(0);
   const json expected = json::parse(R"({
       "steps": 10, "epoch": 2, "images": 160, "wall_s": 2.0, "images_per_s": 80.0, "loss": 4.5,
-      "learning_rate": 0.0625, "io_share": 0.25,
+      "learning_rate": 0.0625, "exposed_io_share": 0.25, "io_share": 0.25,
       "device": {"idle_share": 0.375, "idle_share_by_cause":
                  {"data": 0.25, "h2d": 0.0, "checkpoint": 0.0, "peers": 0.0, "host": 0.125}},
       "evaluation": {"accuracy": {"top1": 0.5, "top5": 0.75}, "auc": 0.875},
@@ -47,7 +47,8 @@ TEST(Jsonl, leaves_out_what_was_not_measured) {
   write(*sink, record);
   const std::vector<json> found = objects(setup);
   ASSERT_EQ(found.size(), 2u);
-  for (const char* key : {"loss", "evaluation", "device", "io_share", "checkpoints"}) {
+  for (const char* key :
+       {"loss", "evaluation", "device", "exposed_io_share", "io_share", "checkpoints"}) {
     EXPECT_FALSE(found[0].contains(key)) << key;
   }
   for (const char* key : {"saved_step", "durable_step", "steps_at_risk"}) {

@@ -23,7 +23,7 @@ import preview  # noqa: E402
 BREAKS = ((701, 900), (1270, 900), (1271, 900))  # where the layout changes
 WIDEST = ("checkpointing", "three_weeks")
 # Not for people, or drawn.
-UNSEEN = re.compile(r"schema_version|now_unix_s|history(\..*)?")
+UNSEEN = re.compile(r"schema_version|now_unix_s|history(\..*)?|verdict\.level|judged(\..*)?")
 # Keeps the last status that the page was sent, for a comparison with what it shows of it.
 SPY = """{
   const real = window.fetch;
@@ -101,7 +101,7 @@ def check_values(page, sent):
             assert text == (value.replace("_", " ") if element["format"] == "name" else str(value)), where
         shown[key] = shown.get(key, False) or element["seen"]
         if element.get("level"):
-            assert element["level"] == ("bound" if value > 0.2 else "moderate" if value >= 0.05 else "fine"), where
+            assert element["level"] == at(sent, f"judged.{element['key']}.level"), where
     for key, value in leaves(without_unused(sent)):
         if not UNSEEN.fullmatch(key):
             assert shown.get(key) or (key in shown and QUIET.fullmatch(key)), f"{key}: {value!r} is not shown"

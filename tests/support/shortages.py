@@ -48,8 +48,8 @@ def in_mount_namespace(test, commands):
 
 
 class Cgroup:
-    """A group of processes with a limit of its own: `pids` or `memory`."""
-    FILES = {"pids": ("pids.max", "pids.max"), "memory": ("memory.limit_in_bytes", "memory.max")}
+    """A group of processes with a limit of its own: `pids`, `memory` or `cpu`."""
+    FILES = {"cpu": ("cpu.cfs_quota_us", "cpu.max"), "pids": ("pids.max", "pids.max"), "memory": ("memory.limit_in_bytes", "memory.max")}
 
     def __init__(self, test, controller):
         root = pathlib.Path("/sys/fs/cgroup")

@@ -7,6 +7,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/bench/benchmarks.h"
+#include "app/tools/bench/decode_time.h"
 #include "app/tools/bench/rounds.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
@@ -56,6 +57,19 @@ double time_per_image(DecoderSession& session, const std::vector<Bytes>& samples
 }
 
 }  // namespace
+
+Spread decode_time(const Dataset& dataset, const Decoder& decoder, int64_t samples,
+                   int64_t rounds) {
+  const EncodedSamples encoded(dataset, samples);
+  const auto session = decoder.open();
+  std::vector<uint8_t> out(decoder.spec().bytes());
+  std::vector<double> us;
+  for (int64_t round = -1; round < rounds; ++round) {
+    const double each = time_per_image(*session, encoded.bytes, out.data());
+    if (round >= 0) us.push_back(each);
+  }
+  return spread(std::move(us));
+}
 
 ExitCode bench_decode(const DecodeBenchArguments& arguments) {
   const DataOptions options = read_data_options(arguments.config, arguments.overrides, print_note);

@@ -14,7 +14,7 @@
 #include "io/core/error.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/sampler.h"
-#include "io/metrics/verdict.h"
+#include "io/metrics/cache_verdict.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {

@@ -20,9 +20,9 @@
 #include "app/tools/bench_train/headspace_variants.h"
 #include "app/train/step.h"
 #include "io/core/text/json.h"
+#include "io/metrics/cache_verdict.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/machine/system_stats.h"
-#include "io/metrics/verdict.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {
@@ -262,18 +262,6 @@ void HeadspaceMeasurement::measure_cold(HeadspaceLevel& level) {
   add_conditions(experiment, level);
 }
 
-std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
-                                              const HeadspaceArguments& options) {
-  // Each level opens the data set anew, which would make the same remarks again.
-  std::mutex mutex;
-  std::set<std::string> said;
-  const Notify once = [&](const std::string& text) {
-    const std::lock_guard lock(mutex);
-    if (said.insert(text).second) print_note(text);
-  };
-  return HeadspaceMeasurement(experiment, options, once).measure();
-}
-
 ResultTable levels_table(const std::vector<HeadspaceLevel>& levels) {
   ResultTable table({{"level", "level"},
                      {"images_per_s", "images/s (min max)"},
@@ -294,6 +282,20 @@ ResultTable levels_table(const std::vector<HeadspaceLevel>& levels) {
     for (const std::string& condition : level.conditions) table.note(condition);
   }
   return table;
+}
+
+}  // namespace
+
+std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
+                                              const HeadspaceArguments& options) {
+  // Each level opens the data set anew, which would make the same remarks again.
+  std::mutex mutex;
+  std::set<std::string> said;
+  const Notify once = [&](const std::string& text) {
+    const std::lock_guard lock(mutex);
+    if (said.insert(text).second) print_note(text);
+  };
+  return HeadspaceMeasurement(experiment, options, once).measure();
 }
 
 nlohmann::json headspace_json(const HeadspaceArguments& arguments,
@@ -328,8 +330,6 @@ std::string headspace_text(const HeadspaceArguments& arguments, const Experiment
              "the largest drop is at {}: {:.2f} times less than the level above lets through\n",
              verdict.binds_first, verdict.largest_drop, verdict.drop);
 }
-
-}  // namespace
 
 HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels) {
   HeadspaceVerdict verdict;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "app/base/config_arguments.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -45,6 +47,18 @@ struct HeadspaceArguments : ConfigArguments {
   // Steps of the device in each measurement; there are as many measurements as epochs.
   int64_t steps = 20;
 };
+
+// All levels, from the device down. What is being measured goes to standard error.
+std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
+                                              const HeadspaceArguments& options);
+// What `stoker headspace` prints.
+std::string headspace_text(const HeadspaceArguments& arguments, const ExperimentOptions& experiment,
+                           const std::vector<HeadspaceLevel>& levels,
+                           const HeadspaceVerdict& verdict);
+nlohmann::json headspace_json(const HeadspaceArguments& arguments,
+                              const ExperimentOptions& experiment,
+                              const std::vector<HeadspaceLevel>& levels,
+                              const HeadspaceVerdict& verdict);
 
 // `stoker headspace`: measures the rate of each level, from the device alone down to the cold tier,
 // with the configured loader (except for the first level). Prints the rates and which level limits

@@ -55,6 +55,7 @@ std::string without_article(std::string_view name) {
 struct Findings {
   std::vector<uint64_t> widths, heights, pixels;
   std::map<std::string, int64_t> kinds;
+  int64_t jpegs = 0;
   std::map<int64_t, UnreadableSample> unreadable;
   std::map<int64_t, ToleratedSample> tolerated;
 
@@ -66,6 +67,7 @@ struct Findings {
       to->insert(to->end(), from->begin(), from->end());
     }
     for (const auto& [kind, count] : other.kinds) kinds[kind] += count;
+    jpegs += other.jpegs;
     unreadable.merge(other.unreadable);
     tolerated.merge(other.tolerated);
   }
@@ -112,6 +114,7 @@ class Inspector {
       if (kind.format == ImageFormat::jpeg) {
         const JpegHeader header = read_jpeg_header(file, nullptr, Tolerance::as_libjpeg);
         add_size(header.width, header.height);
+        ++findings_.jpegs;
         return fmt::format("{} {}", to_string(header.process), colours(file));
       }
       const ImageHeader header = read_image_header(file);
@@ -199,6 +202,25 @@ Findings look_at_samples(const Dataset& dataset, const InspectOptions& options,
   return all;
 }
 
+// The experiment's decoder, but tolerant of damage. Null: it cannot be, or is already.
+std::unique_ptr<Decoder> tolerant_decoder(const Component<Decoder>& own) {
+  if (own.info().jpeg == JpegBy::none || own.inner()) return nullptr;
+  const auto tolerant = changed(own, {"on_device=nothing", "tolerance=as_libjpeg"});
+  const bool is_already = to_yaml(tolerant.dump()) == to_yaml(own.dump());
+  return is_already ? nullptr : tolerant.create({});
+}
+
+// How many samples `text` stands for.
+Budget samples_of(const std::string& text) {
+  Budget samples;
+  if (Scalar<Budget>::parse(text, samples) && samples.value > 0) return samples;
+  throw Error(ExitCode::config, "--samples " + text +
+                                    ": give a number of samples, such as 1000, or "
+                                    "a share of them, such as 10%");
+}
+
+}  // namespace
+
 std::string inspection_text(const DatasetReport& report, const std::string& decoder) {
   int64_t train = 0, test = 0;
   for (const ClassCount& row : report.classes) train += row.train, test += row.test;
@@ -250,25 +272,6 @@ std::string inspection_text(const DatasetReport& report, const std::string& deco
   return text;
 }
 
-// The experiment's decoder, but tolerant of damage. Null: it cannot be, or is already.
-std::unique_ptr<Decoder> tolerant_decoder(const Component<Decoder>& own) {
-  if (own.info().jpeg == JpegBy::none || own.inner()) return nullptr;
-  const auto tolerant = changed(own, {"on_device=nothing", "tolerance=as_libjpeg"});
-  const bool is_already = to_yaml(tolerant.dump()) == to_yaml(own.dump());
-  return is_already ? nullptr : tolerant.create({});
-}
-
-// How many samples `text` stands for.
-Budget samples_of(const std::string& text) {
-  Budget samples;
-  if (Scalar<Budget>::parse(text, samples) && samples.value > 0) return samples;
-  throw Error(ExitCode::config, "--samples " + text +
-                                    ": give a number of samples, such as 1000, or "
-                                    "a share of them, such as 10%");
-}
-
-}  // namespace
-
 Percentiles percentiles(std::vector<uint64_t> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
@@ -296,6 +299,7 @@ DatasetReport inspect_dataset(const Dataset& dataset, const InspectOptions& opti
   report.height = percentiles(std::move(found.heights));
   report.pixels = percentiles(std::move(found.pixels));
   report.kinds = std::move(found.kinds);
+  report.jpegs = found.jpegs;
   for (auto& [number, sample] : found.tolerated) report.tolerated.push_back(std::move(sample));
   for (auto& [number, sample] : found.unreadable) report.unreadable.push_back(std::move(sample));
   if (options.tolerant != nullptr) {
@@ -337,19 +341,23 @@ void to_json(nlohmann::json& json, const DatasetReport& report) {
   if (report.decodable) json["decodable_as_libjpeg"] = *report.decodable;
 }
 
-ExitCode inspect_experiment(const InspectArguments& arguments) {
-  const Budget samples = samples_of(arguments.samples);
-  DataOptions options = read_data_options(arguments.config, arguments.overrides, print_note);
+DatasetReport inspect_data(DataOptions options, const Budget& samples) {
   // A device that is not asked would judge later what the decoder leaves to it.
   if (options.decoder.info().frames) {
     options.decoder = changed(options.decoder, {"on_device=nothing"});
   }
   const ExperimentData data(options, print_note);
   const auto tolerant = tolerant_decoder(options.decoder);
-  const DatasetReport report = inspect_dataset(
+  return inspect_dataset(
       data.dataset(),
       {data.decoder(), options.decoder.info(), tolerant.get(), samples, Workers{}.resolve()},
       progress_of("samples"));
+}
+
+ExitCode inspect_experiment(const InspectArguments& arguments) {
+  const Budget samples = samples_of(arguments.samples);
+  const DataOptions options = read_data_options(arguments.config, arguments.overrides, print_note);
+  const DatasetReport report = inspect_data(options, samples);
   return print_result(arguments.json, report, inspection_text(report, options.decoder.type()), 2);
 }
 

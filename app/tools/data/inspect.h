@@ -13,6 +13,7 @@
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
+#include "io/experiment/data_options.h"
 
 namespace stoker {
 
@@ -63,6 +64,7 @@ struct DatasetReport {
   // How many of each: "baseline YCbCr 4:2:0", "progressive gray", "png"; what no image file is, as
   // its decoder calls it: "pixels".
   std::map<std::string, int64_t> kinds;
+  int64_t jpegs = 0;  // of all kinds of JPEG together
   // All unusable samples in their order, training samples first.
   std::vector<UnreadableSample> unreadable;
   // How many of them the tolerant decoder can use. Absent: there was no such decoder.
@@ -92,6 +94,12 @@ struct InspectOptions {
 // whatever dataset.on_error says.
 DatasetReport inspect_dataset(const Dataset& dataset, const InspectOptions& options,
                               const std::function<void(int64_t, int64_t)>& progress = {});
+
+// The same of the data set that `options` describe, by its decoder, on all cores. Says how far it
+// is on standard error.
+DatasetReport inspect_data(DataOptions options, const Budget& samples);
+// What `stoker dataset inspect` prints. decoder: the type that was asked for.
+std::string inspection_text(const DatasetReport& report, const std::string& decoder);
 
 // The arguments of `stoker dataset inspect`.
 struct InspectArguments : ConfigArguments {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/doctor/evidence.h"
 #include "io/core/error.h"
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/metrics/verdict/evidence.h"
 
 namespace stoker {
 namespace {
@@ -36,7 +36,7 @@ std::vector<std::string> common_words(const RunFiles& run, const Evidence& evide
   std::vector<std::string> words{"train", "--json", run.path("config.yaml"),
                                  fmt::format("training.max_steps={}", trial.steps),
                                  "run.dir=" + trial.directory};
-  if (evidence.checkpoint.saves) {
+  if (evidence.saves) {
     words.emplace_back("checkpoint.directory=.doctor-verify");
     words.emplace_back("checkpoint.resume=none");
   }
@@ -63,7 +63,7 @@ double run_once(std::vector<std::string> words, const std::string& name,
 Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrides,
                     const TrialOptions& options,
                     const std::function<void(const std::string&)>& progress) {
-  const Evidence evidence = gather(run);
+  const Evidence evidence = gather(record_of(run), parse_yaml(run.config, run.path("config.yaml")));
   Trial trial;
   trial.steps = steps_for(evidence, options);
   trial.directory = options.directory.empty() ? run.path("verify") : options.directory;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "app/tools/report/course.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
+#include "io/metrics/verdict/evidence.h"
 
 namespace stoker {
 namespace {
@@ -89,7 +91,8 @@ std::optional<MetricComparison> compare_samples(const std::vector<T>& a, const s
   result.values_b = b.size();
   if (metric.relative && (result.a <= 0 || result.b <= 0)) return std::nullopt;
   result.difference = difference(a, b, metric.relative ? Differing::ratio : Differing::rest);
-  const bool apart = result.difference.low > 0 || result.difference.high < 0;
+  const bool sure = result.difference.low > 0 || result.difference.high < 0;
+  const bool apart = sure && std::abs(result.difference.value) >= metric.least();
   result.verdict = apart ? CompareVerdict::different : CompareVerdict::same;
   return result;
 }
@@ -159,6 +162,15 @@ void check_conditions(Comparison& out, const Runs& a, const Runs& b) {
       }
     }
   }
+  for (const Runs* side : {&a, &b}) {
+    for (const RunFiles& run : *side) {
+      const Evidence e = gather(record_of(run), Node::map());
+      if (e.strangers <= 0) continue;
+      out.reasons.push_back(
+          fmt::format("{} shared the emulated tier '{}' with {:.0f} processes of other runs",
+                      run.directory, e.shared_tier, e.strangers));
+    }
+  }
   require_same(out, a, b, "another device",
                [](const RunFiles& run) { return text_at(run.summary, "/device/name"); });
   require_same(out, a, b, "an emulated and a real device", [](const RunFiles& run) {
@@ -226,6 +238,7 @@ void add_notes(Comparison& out, const Runs& a, const Runs& b) {
 const std::vector<CompareMetric>& compare_metrics() {
   static const std::vector<CompareMetric> kMetrics{
       {"images_per_s", true, true},
+      {"exposed_io_share", false, false},
       {"io_share", false, false},
       {"device.idle_share", false, false},
       {"segments_share.h2d", false, false},

@@ -17,6 +17,8 @@ struct CompareMetric {
   const char* name;
   bool relative;  // differences are ratios - 1; else shares are subtracted
   bool more_is_better;
+  // A smaller difference is none, however sure it is.
+  double least() const { return relative ? 0.005 : 0.001; }
 };
 // All of them, in the order in which they are printed.
 const std::vector<CompareMetric>& compare_metrics();

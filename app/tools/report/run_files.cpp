@@ -8,6 +8,7 @@
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/experiment/run_plan.h"
 
 namespace stoker {
 
@@ -62,7 +63,7 @@ void refuse_files_of(const std::vector<std::string>& directories, const char* wh
                           fmt::join(directories, " or "), why));
 }
 
-std::string verdict_of(const nlohmann::json& summary) {
+std::string verdict_word(const nlohmann::json& summary) {
   const nlohmann::json& level = member_at(summary, "verdict.level");
   return level.is_string() ? level.get<std::string>() : "";
 }
@@ -101,6 +102,22 @@ std::vector<std::string> directories_of_ranks(const std::string& directory) {
     if (!std::filesystem::is_directory(other)) return all;
     all.push_back(other);
   }
+}
+
+nlohmann::json record_of(const RunFiles& run) {
+  nlohmann::json record = run.summary;
+  if (!record.contains("plan")) {
+    record["plan"] = plan_of(parse_yaml(run.config, run.path("config.yaml")));
+  }
+  if (const auto cores = number_at(run.environment, "cpu.cores");
+      cores && !number_at(record, "process.usable_cores")) {
+    record["process"]["usable_cores"] = *cores;
+  }
+  return record;
+}
+
+Verdict verdict_of(const RunFiles& run) {
+  return judge(record_of(run), parse_yaml(run.config, run.path("config.yaml")));
 }
 
 RunFiles read_run(const std::string& directory) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/tools/report/table.h"
+#include "io/metrics/verdict/verdict.h"
 
 namespace stoker {
 
@@ -31,7 +32,7 @@ nlohmann::json parse_run_json(std::string_view text, const std::string& path);
 [[noreturn]] void refuse_files_of(const std::vector<std::string>& directories, const char* why);
 
 // The word of a run's verdict in its summary.json ("input_bound"). Empty: it has none.
-std::string verdict_of(const nlohmann::json& summary);
+std::string verdict_word(const nlohmann::json& summary);
 
 // Whether `directory` is that of a run, one that has ended or not.
 bool is_run(const std::string& directory);
@@ -54,6 +55,12 @@ RunFiles read_run_outcome(const std::string& directory);
 // What read_run() reads of a run that was killed or is under way: its summary is null. Still an
 // Error if `directory` is not that of a run.
 RunFiles read_run_so_far(const std::string& directory);
+
+// The run's record as the rules of a verdict want it: its summary, with what one of an older
+// release lacks taken from the other files.
+nlohmann::json record_of(const RunFiles& run);
+// What held the run up. Error(ExitCode::config) where its configuration is no YAML.
+Verdict verdict_of(const RunFiles& run);
 
 // f(), which uses what these directories hold. Error(ExitCode::data), which names them, where a
 // member of a file is of another type than this program writes.

@@ -57,7 +57,11 @@ json run_json(const RunFiles& run, const std::string& label) {
                 {"timeline", thinned(run.timeline, kMaxRows)},
                 {"tiers", tiers(run.summary)}};
   value["name"] = name_of(run);
-  if (run.summary.is_object()) value["summary"] = run.summary;
+  if (run.summary.is_object()) {
+    value["summary"] = run.summary;
+    value["summary"]["verdict"] = verdict_of(run);
+    value["summary"]["judged"] = judged_shares(run.summary);
+  }
   if (json sessions = profile_page_data(run.directory); !sessions.empty()) {
     value["io_profiles"] = std::move(sessions);
   }

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <istream>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "app/tools/report/intervals.h"
 #include "io/core/error.h"
@@ -50,14 +54,27 @@ class TraceReader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
       values["io_share"] = values["segments_s.data_wait"] / values["wall_s"];
     }
     add_device();
-    for (auto& [name, spans] : operations_) {
-      const double busy_s = values[name + "busy_s"] = seconds_in(unite(std::move(spans)));
-      if (busy_s > 0) values[name + "busy_mb_per_s"] = 1e-6 * values[name + "bytes"] / busy_s;
+    const int64_t end = loop_ ? loop_->end : kAlways;
+    for (const Moved& read : loader_reads_) {
+      if (read.span.end > end) continue;
+      ++values["loaders.samples_read"];
+      values["loaders.read_bytes"] += read.bytes;
+    }
+    for (const auto& [tier, operations] : tiers_) {
+      const auto& [reads, writes] = operations;
+      add_tier(fmt::format("tiers.{}.read.", tier), reads, writes.empty() ? end : kAlways);
+      add_tier(fmt::format("tiers.{}.write.", tier), writes, kAlways);
     }
     return figures_;
   }
 
  private:
+  static constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
+  struct Moved {
+    TimeSpan span;
+    double bytes;
+  };
+
   void add_event(const nlohmann::json& event) {
     const auto microseconds = [&](const char* key) { return event.at(key).get<double>(); };
     const double begin_us = microseconds("ts"), took_us = microseconds("dur");
@@ -78,8 +95,7 @@ class TraceReader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     } else if (category == "device" && name == "step") {
       steps_.push_back(span);
     } else if (category == "loader" && name == "read") {
-      ++figures_.values["loaders.samples_read"];
-      figures_.values["loaders.read_bytes"] += bytes;
+      loader_reads_.push_back({span, bytes});
     } else if (category == "checkpoint" && name == "drain") {
       ++figures_.values["checkpoints.drained"];
     } else if (category == "storage") {
@@ -100,10 +116,26 @@ class TraceReader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     if (colon == std::string::npos) return;
     const std::string tier = name.substr(0, colon), operation = name.substr(colon + 2);
     if (operation != "read" && operation != "write") return;
-    const std::string figure = fmt::format("tiers.{}.{}.", tier, operation);
-    ++figures_.values[figure + "count"];
-    figures_.values[figure + "bytes"] += bytes;
-    operations_[figure].push_back(span);
+    tiers_[tier][operation == "write"].push_back({span, bytes});
+  }
+
+  // The same rule as Hub::end_loop: what lies behind `end` is no part of the run.
+  void add_tier(const std::string& figure, const std::vector<Moved>& operations, int64_t end) {
+    if (operations.empty()) return;
+    double count = 0, bytes = 0;
+    TimeSpans spans;
+    for (const Moved& one : operations) {
+      if (one.span.begin < end) spans.push_back({one.span.begin, std::min(one.span.end, end)});
+      if (one.span.end > end) continue;
+      ++count;
+      bytes += one.bytes;
+    }
+    const double busy_s = seconds_in(unite(std::move(spans)));
+    NamedFigures& values = figures_.values;
+    values[figure + "count"] = count;
+    values[figure + "bytes"] = bytes;
+    values[figure + "busy_s"] = busy_s;
+    if (busy_s > 0) values[figure + "busy_mb_per_s"] = 1e-6 * bytes / busy_s;
   }
 
   // The same rule as IdleAttribution: from the loop's begin to the last step's end, and no moment
@@ -148,7 +180,8 @@ class TraceReader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   std::map<std::string, double> segments_;  // nanoseconds
   std::optional<TimeSpan> loop_;
   TimeSpans steps_;
-  std::map<std::string, TimeSpans> operations_;  // by tier and kind, as figures begin
+  std::vector<Moved> loader_reads_;
+  std::map<std::string, std::array<std::vector<Moved>, 2>> tiers_;  // what was read, written
 };
 
 }  // namespace

@@ -106,7 +106,7 @@ ListedRun read_listed_run(const std::string& directory) {
   ListedRun run;
   run.directory = directory;
   run.summary = json_of(directory + "/summary.json");
-  run.verdict = verdict_of(run.summary);
+  run.verdict = verdict_word(run.summary);
   run.started_unix_s = number_at(run.summary, "started_unix_s");
   run.state = state_of(run, json_of(directory + "/environment.json"));
   if (run.state == RunState::running) {

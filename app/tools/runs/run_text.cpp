@@ -9,6 +9,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/runs/run_list.h"
 #include "io/core/text/csv.h"
+#include "io/metrics/verdict/verdict.h"
 
 namespace stoker {
 namespace {
@@ -61,6 +62,9 @@ json run_json(const ListedRun& run) {
   if (!run.live.empty()) out["live"] = run.live;
   for (const std::string& name : listed_figures()) {
     if (const auto value = run.figure(name)) out["figures"][name] = *value;
+  }
+  if (const auto idle = run.figure("device.idle_share")) {
+    out["judged"] = judged_shares({{"device", {{"idle_share", *idle}}}});
   }
   for (const auto& [key, value] : run.differs) out["differs"][key] = value;
   if (run.sweep) {

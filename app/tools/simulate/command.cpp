@@ -8,7 +8,8 @@ namespace {
 constexpr const char* kSimulateFooter = R"(
 The file of --machine has the sections machine: (nodes, tiers, page cache, network), workload: (which replaces a run, or
 parts of it) and published: (figures to compare with). app/tools/simulate/README.md describes them.
-To predict a measured run of one rank on four:  stoker simulate --run RUN machine.ranks_per_node=4)";
+To predict a measured run of one rank on four:  stoker simulate --run RUN machine.ranks_per_node=4
+To ask what cores, workers and storage a number of GPUs need:  stoker size)";
 
 void add_simulate(const Command& program) {
   const Command command =
@@ -23,9 +24,10 @@ void add_simulate(const Command& program) {
   command.overrides(arguments.overrides);
   command.argument(
       "--what-if", arguments.what_if,
-      "Show also the result with some of these changes, joined by commas: " + knobs_help() + ".");
+      "Show also the result with some of these changes, joined by commas: " + knobs_help() +
+          ". One that is named again is one more row: workers=2x,workers=4x.");
   command.flag("--inputs", arguments.inputs,
-               "Print every input with its origin, including those with default values.");
+               "Print every input below the result: its value, and where that is from.");
   command.flag("--json", arguments.json, "Print the result as one line of JSON.");
 }
 

@@ -91,6 +91,10 @@ void SimulationOptions::check(const Section& section) const {
   if (data.whole_files && loader.workers > 1) {
     at.fail("loader", "must have workers: 1 (or be sync) where data.whole_files");
   }
+  const SimulatedCosts& costs = workload.costs;
+  if (costs.step_cores > 0 && (costs.queue_depth > 0 || costs.copy_ms > 0)) {
+    at.fail("costs", "must have neither queue_depth nor copy_ms where step_cores compute the step");
+  }
   if (simulated_checkpoints(workload).on_backlog == Backlog::replace) {
     at.fail("checkpoint", "must have on_backlog: block or skip");
   }

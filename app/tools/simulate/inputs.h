@@ -63,6 +63,7 @@ struct SimulatedNetwork {
 struct SimulatedMachine {
   int64_t nodes = 1;
   int64_t ranks_per_node = 1;
+  std::optional<double> cores;
   std::map<std::string, SimulatedTier> storage;
   ByteSize page_cache;
   double page_cache_mb_per_s = 5000;
@@ -73,6 +74,9 @@ struct SimulatedMachine {
   void visit(V& v) {
     v("nodes", nodes, "Number of machines.", Limits{1, 1e6});
     v("ranks_per_node", ranks_per_node, "Number of ranks on each machine.", Limits{1, 1e5});
+    v("cores", cores,
+      "Number of cores of each machine, which its threads share. If absent, every thread has one.",
+      Limits{0.01, 1e5});
     v("storage", storage, "Tiers by name.");
     v("page_cache", page_cache,
       "Size of the page cache of a node for the data, in bytes. The least recently used data leave "
@@ -115,6 +119,8 @@ struct SimulatedCosts {
   double image_ms = 0;
   double step_stdev = 0;
   double host_ms = 0;
+  int64_t step_cores = 0;
+  double core_share = 1;
   double copy_ms = 0;
   double start_ms = 0;
   int64_t queue_depth = 0;
@@ -134,6 +140,14 @@ struct SimulatedCosts {
       "for each rank and step.",
       Limits{0, 10});
     v("host_ms", host_ms, "Milliseconds that the trainer's thread needs between two batches.", kMs);
+    v("step_cores", step_cores,
+      "Number of threads of the machine that compute a step. 0: an accelerator computes it.",
+      Limits{0, 1e4});
+    v("core_share", core_share,
+      "Share of read_ms, decode_ms, host_ms and of the time of step_cores in which a core "
+      "computes. "
+      "In the rest the thread waits.",
+      Limits{0, 1});
     v("copy_ms", copy_ms, "Milliseconds to copy a rank's part of a batch to the device.", kMs);
     v("start_ms", start_ms, "Milliseconds from the beginning of the loop until the workers begin.",
       kMs);

@@ -15,11 +15,12 @@ int64_t device_ahead(const SimulatedWorkload& workload) {
 }  // namespace
 
 SimulatedLoaders::SimulatedLoaders(const SimulationInputs& inputs, const SizesOnly& sizes,
-                                   SimulatedTiers& tiers, EventQueue& events)
+                                   SimulatedTiers& tiers, SimulatedCores& cores, EventQueue& events)
     : data_(inputs.options.workload.data),
       read_time_(sim_time(inputs.options.workload.costs.read_ms / 1e3)),
       decode_time_(sim_time(inputs.options.workload.costs.decode_ms / 1e3)),
       copy_time_(sim_time(inputs.options.workload.costs.copy_ms / 1e3)),
+      core_share_(inputs.options.workload.costs.core_share),
       cache_bytes_per_ns_(inputs.options.machine.page_cache_mb_per_s * 1e-3),
       per_rank_(std::max<int64_t>(1, inputs.options.workload.loader.info().workers)),
       ranks_per_node_(inputs.options.machine.ranks_per_node),
@@ -29,6 +30,7 @@ SimulatedLoaders::SimulatedLoaders(const SimulationInputs& inputs, const SizesOn
       tier_(data_.tier ? std::optional(tiers.find(data_.tier->name)) : std::nullopt),
       sizes_(sizes),
       tiers_(tiers),
+      cores_(cores),
       events_(events),
       orders_(simulated_loader(inputs.options.workload), inputs.options.machine.ranks(), sizes,
               inputs.options.workload.seed),
@@ -38,7 +40,7 @@ SimulatedLoaders::SimulatedLoaders(const SimulationInputs& inputs, const SizesOn
       slots_(ranks_.size() * static_cast<size_t>(ring_)),
       workers_(ranks_.size() * static_cast<size_t>(per_rank_)),
       free_(workers_.size()) {
-  if (!tier_) return;
+  if (!meets()) return;
   for (size_t worker = workers_.size(); worker-- > 0;) {
     ranks_[static_cast<size_t>(rank_of(worker))].idle.push_back(static_cast<uint32_t>(worker));
   }
@@ -90,7 +92,7 @@ void SimulatedLoaders::submit(int64_t rank, SimTime now) {
   const int64_t samples = orders_.size(rank, batch);
   begun.left = static_cast<int32_t>(samples);
   begun.complete = begun.ready = -1;
-  if (!tier_) {
+  if (!meets()) {
     begun.complete = fill(rank, samples, now);
     if (!copies_ahead()) begun.ready = begun.complete;
     return;
@@ -113,6 +115,7 @@ SimTime SimulatedLoaders::fill(int64_t rank, int64_t samples, SimTime now) {
   const SimTime each = read_time_ + decode_time_;
   read_ += samples * read_time_;
   decode_ += samples * decode_time_;
+  decoded_ += samples;
   const auto free = std::span(free_).subspan(static_cast<size_t>(rank * per_rank_),
                                              static_cast<size_t>(per_rank_));
   SimTime first = INT64_MAX, last = 0;
@@ -172,7 +175,7 @@ void SimulatedLoaders::begin_item(size_t worker, int64_t sample, SimTime now) {
   const int64_t object = data_.whole_files ? file : sample;
   const uint64_t bytes = data_.whole_files ? sizes_.file_bytes(file) : sizes_.bytes(sample);
   item.begun = now;
-  if (data_.whole_files && own.file == file) return end_item(item, worker, now);
+  if (!tier_ || (data_.whole_files && own.file == file)) return end_item(item, worker, now);
   own.file = file;
   if (caches_.use(rank / ranks_per_node_, object, bytes)) {
     cached_bytes_ += bytes;
@@ -213,10 +216,30 @@ void SimulatedLoaders::read(size_t worker, SimTime end) {
 
 // What a tier has no part in.
 void SimulatedLoaders::end_item(Worker& item, size_t number, SimTime end) {
-  const SimTime reading = item.samples * read_time_, decoding = item.samples * decode_time_;
-  read_ += end - item.begun + reading;
-  decode_ += decoding;
-  events_.add(end + reading + decoding, SimEventKind::item, number);
+  const SimTime work = item.samples * (read_time_ + decode_time_);
+  read_ += end - item.begun;
+  decoded_ += item.samples;
+  item.read = end;
+  const bool shared = cores_.limited() && work > 0;
+  item.phase = shared ? Worker::Phase::computing : Worker::Phase::computed;
+  events_.add(shared ? end : end + work, SimEventKind::item, number);
+}
+
+void SimulatedLoaders::compute(Worker& item, size_t number, SimTime now) {
+  const auto work = static_cast<double>(item.samples * (read_time_ + decode_time_));
+  cores_.begin(now, rank_of(number) / ranks_per_node_, static_cast<SimTime>(core_share_ * work),
+               static_cast<uint32_t>(number));
+}
+
+void SimulatedLoaders::computed(size_t worker, SimTime now) {
+  Worker& item = workers_[worker];
+  const auto work = static_cast<double>(item.samples * (read_time_ + decode_time_));
+  item.phase = Worker::Phase::computed;
+  events_.add(now + static_cast<SimTime>((1 - core_share_) * work), SimEventKind::item, worker);
+}
+
+double SimulatedLoaders::core_s() const {
+  return core_share_ * sim_seconds(decoded_ * (read_time_ + decode_time_));
 }
 
 std::optional<int64_t> SimulatedLoaders::go_on(size_t worker, SimTime now) {
@@ -225,6 +248,14 @@ std::optional<int64_t> SimulatedLoaders::go_on(size_t worker, SimTime now) {
     next_request(worker, now);
     return std::nullopt;
   }
+  if (item.phase == Worker::Phase::computing) {
+    compute(item, worker, now);
+    return std::nullopt;
+  }
+  item.phase = Worker::Phase::reading;
+  const SimTime reading = item.samples * read_time_;
+  read_ += reading;
+  decode_ += now - item.read - reading;
   const int64_t rank = rank_of(worker);
   if (--under_way_ == 0) union_ += now - union_begun_;
   Slot& of = slot(rank, item.batch);

@@ -108,7 +108,8 @@ void put_tier(Inputs& inputs, const std::string& name, const Component<Storage>&
   }
 }
 
-void put_data(Inputs& inputs, const ExperimentOptions& options, std::vector<uint64_t>& sizes) {
+// Returns the seconds of all workers in read_ms and decode_ms.
+double put_data(Inputs& inputs, const ExperimentOptions& options, std::vector<uint64_t>& sizes) {
   const ExperimentData data(options, {});
   const Dataset& dataset = data.dataset();
   const int64_t samples = dataset.size(Split::train);
@@ -134,8 +135,10 @@ void put_data(Inputs& inputs, const ExperimentOptions& options, std::vector<uint
              "loaders.train.stages.decode");
   const double read_s = inputs.mean("loaders.train.stages.read.duration_s");
   const std::string tier = data.tier();
+  const double decoded = inputs.figure("loaders.train.stages.decode.duration_s.sum");
   if (tier.empty() || !options.storage.at(tier).info().emulated) {
-    return inputs.put("workload.costs.read_ms", 1e3 * read_s, "loaders.train.stages.read");
+    inputs.put("workload.costs.read_ms", 1e3 * read_s, "loaders.train.stages.read");
+    return decoded + inputs.figure("loaders.train.stages.read.duration_s.sum");
   }
   const double read = inputs.figure("loaders.train.stages.read.duration_s.count");
   const double files_read =
@@ -152,6 +155,7 @@ void put_data(Inputs& inputs, const ExperimentOptions& options, std::vector<uint
       read_s - (moving.seconds + inputs.figure(of + ".open.duration_s.sum")) / read;
   inputs.put("workload.costs.read_ms", 1e3 * std::max(0.0, beside),
              "loaders.train.stages.read - " + of);
+  return decoded + std::max(0.0, beside) * read;
 }
 
 // An option of the device, if it has one of this key.
@@ -162,7 +166,7 @@ std::optional<std::string> device_option(const ExperimentOptions& options, const
   return value->scalar;
 }
 
-void put_step(Inputs& inputs, const ExperimentOptions& options) {
+void put_step(Inputs& inputs, const ExperimentOptions& options, bool on_host) {
   const double steps = inputs.figure("step_duration_s.count");
   const bool emulated = options.device.info().emulated;
   const double busy_ms = 1e3 * inputs.figure("device.busy_s") / steps;
@@ -175,8 +179,10 @@ void put_step(Inputs& inputs, const ExperimentOptions& options) {
   const double host = inputs.figure("segments_s.other") + inputs.figure("segments_s.log") +
                       inputs.figure("segments_s.h2d");
   inputs.put("workload.costs.host_ms", 1e3 * host / steps, "segments_s.other + log + h2d");
-  inputs.put("workload.costs.copy_ms", 1e3 * inputs.figure("device.copy_s") / steps,
-             "device.copy_s / steps");
+  if (!on_host) {
+    inputs.put("workload.costs.copy_ms", 1e3 * inputs.figure("device.copy_s") / steps,
+               "device.copy_s / steps");
+  }
   if (const auto depth = device_option(options, "queue_depth")) {
     inputs.put("workload.costs.queue_depth", *depth, kConfig);
   }
@@ -188,6 +194,21 @@ void put_step(Inputs& inputs, const ExperimentOptions& options) {
       inputs.put(std::string("machine.network.") + key, *value, kConfig);
     }
   }
+}
+
+// What the threads did, and how much of it was computing. The rest is waiting: for a file, for a
+// core that another process had, or for an emulation's time to pass.
+void put_cores(Inputs& inputs, const nlohmann::json& environment, double loading, bool on_host) {
+  inputs.put("machine.cores", number_at(environment, "cpu.cores").value_or(1),
+             "environment.json: cpu.cores");
+  const double threads = on_host ? number_at(environment, "threads").value_or(1) : 0;
+  if (on_host) inputs.put("workload.costs.step_cores", threads, "environment.json: threads");
+  const double busy =
+      loading + threads * (inputs.figure("device.busy_s") + inputs.figure("segments_s.eval"));
+  const double computed = inputs.figure("process.cores") * inputs.figure("wall_s");
+  if (busy == 0 || computed == 0) return;
+  inputs.put("workload.costs.core_share", std::min(1.0, computed / busy),
+             "process.cores * wall_s / (read_ms, decode_ms and steps)");
 }
 
 void put_checkpoints(Inputs& inputs, const ExperimentOptions& options) {
@@ -240,8 +261,11 @@ MeasuredInputs measured_inputs(const std::string& directory) {
     if (!tier.empty() && options.storage.at(tier).info().emulated) {
       put_tier(inputs, tier, options.storage.at(tier));
     }
-    put_data(inputs, options, measured.sample_bytes);
-    put_step(inputs, options);
+    const double loading = put_data(inputs, options, measured.sample_bytes);
+    const nlohmann::json& timing = member_at(run.environment, "device.timing_method");
+    const bool on_host = timing.is_string() && timing == "host";
+    put_step(inputs, options, on_host);
+    put_cores(inputs, run.environment, loading, on_host);
     put_checkpoints(inputs, options);
     inputs.put("machine.ranks_per_node", inputs.figure("world_size"), "world_size");
     measured.tree = inputs.take();

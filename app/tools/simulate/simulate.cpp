@@ -35,11 +35,14 @@ ResultTable table(const std::vector<std::pair<std::string, SimulationResult>>& r
                               {"steps_per_s", "steps/s", 3},
                               {"images_per_s", "images/s", 1},
                               {"io_share", "waits for data %", 2, 100},
-                              {"read_share", "reads %", 2, 100},
+                              {"read_share", "threads that read", 2},
+                              {"busy_cores", "busy cores", 2},
                               {"device/idle_share", "idle %", 2, 100}};
   for (size_t i = 0; i < kIdleCauses; ++i) {
     const std::string name = idle_cause_name(static_cast<IdleCause>(i));
-    columns.push_back({"device/idle_s/" + name, name + " s", 3});
+    const bool some =
+        std::ranges::any_of(results, [&](const auto& each) { return each.second.idle_s[i] > 0; });
+    columns.push_back({"device/idle_s/" + name, some ? "idle for " + name + " s" : "", 3});
   }
   columns.push_back({"checkpoint_stall_s", "checkpoints s", 3});
   ResultTable rows(columns);
@@ -52,6 +55,7 @@ ResultTable table(const std::vector<std::pair<std::string, SimulationResult>>& r
                                        result.images_per_s(),
                                        result.io_share(),
                                        result.read_share(),
+                                       result.busy_cores(),
                                        result.idle_share()};
     for (const double idle : result.idle_s) row.emplace_back(idle);
     row.emplace_back(result.checkpoint_stall_s);
@@ -68,6 +72,7 @@ nlohmann::json details(const SimulationResult& result) {
           {"read_s", result.read_s},
           {"read_union_s", result.read_union_s},
           {"decode_s", result.decode_s},
+          {"core_s", result.core_s},
           {"busy_s", result.busy_s},
           {"exchange_s", result.exchange_s},
           {"read_bytes", result.read_bytes},
@@ -133,12 +138,36 @@ ResultTable compare_published(const Node& tree, const PublishedFigures& publishe
   return rows;
 }
 
-ResultTable inputs_table(const SimulationInputs& inputs, bool all) {
+ResultTable inputs_table(const SimulationInputs& inputs) {
   ResultTable rows({{"input", "input"}, {"value", "value"}, {"from", "from"}});
   for (const InputOrigin& origin : inputs.origins) {
-    if (all || origin.from != "default") rows.add({origin.key, origin.value, origin.from});
+    rows.add({origin.key, origin.value, origin.from});
   }
   return rows;
+}
+
+// Cores limit a prediction, or it says how many it takes for granted.
+std::string cores_text(const SimulationInputs& inputs, const SimulationResult& result) {
+  const std::optional<double>& cores = inputs.options.machine.cores;
+  const std::string busy =
+      fmt::format("  needs {:.1f} busy cores on each node", result.busy_cores());
+  if (!cores) return busy + "; machine.cores does not say how many there are\n";
+  if (result.busy_cores() < 0.97 * *cores) return fmt::format("{} of its {:g}\n", busy, *cores);
+  SimulationInputs unlimited = inputs;
+  unlimited.options.machine.cores.reset();
+  const SimulationResult free = simulate_run(unlimited);
+  return fmt::format(
+      "  the {:g} cores of each node are busy all the time and limit this: for the {:.1f} images/s "
+      "that there would be with more of them, it needs {:.1f} busy cores\n",
+      *cores, free.images_per_s(), free.busy_cores());
+}
+
+std::string inputs_text(const SimulationInputs& inputs, bool all) {
+  if (all) return "\n" + inputs_table(inputs).text(2);
+  const auto given = std::ranges::count_if(
+      inputs.origins, [](const InputOrigin& origin) { return origin.from != "default"; });
+  return fmt::format("  by {} inputs that were measured or given, and {} defaults: --inputs\n",
+                     given, std::ssize(inputs.origins) - given);
 }
 
 std::string epochs_text(const SimulationResult& result) {
@@ -173,24 +202,23 @@ ExitCode simulate(const SimulateArguments& arguments) {
   }
   std::vector<std::pair<std::string, SimulationResult>> results{{"baseline", simulate_run(inputs)}};
   if (!arguments.what_if.empty()) {
-    results.emplace_back(arguments.what_if, simulate_run(turned(inputs, arguments.what_if)));
+    for (const std::string& knobs : what_ifs(arguments.what_if)) {
+      results.emplace_back(knobs, simulate_run(turned(inputs, knobs)));
+    }
   }
   const ResultTable rows = table(results);
-  const ResultTable put_in = inputs_table(inputs, arguments.inputs);
-  nlohmann::json json{{"results", rows.json()}, {"inputs", inputs_table(inputs, true).json()}};
+  nlohmann::json json{{"results", rows.json()}, {"inputs", inputs_table(inputs).json()}};
   for (size_t i = 0; i < results.size(); ++i) json["results"][i].update(details(results[i].second));
   const SimulationResult& first = results.front().second;
-  std::string text = rows.text() + epochs_text(first) + checkpoints_text(first);
-  text += fmt::format(
-      "  SIMULATED: {} events, {:.3g} steps of ranks a second, at most {:.0f} MB of memory\n",
-      first.events, first.rank_steps_per_s(), 1e-6 * static_cast<double>(peak_memory()));
+  std::string text =
+      rows.text() + cores_text(inputs, first) + epochs_text(first) + checkpoints_text(first);
+  text += "  SIMULATED, not measured\n";
   if (!inputs.options.published.points.empty()) {
     const ResultTable published = compare_published(tree, inputs.options.published);
     json["published"] = published.json();
     text += "\n" + inputs.options.published.source + "\n" + published.text(2);
   }
-  text += "\n" + put_in.text(2);
-  if (!arguments.inputs) text += "  (all others are defaults: --inputs)\n";
+  text += inputs_text(inputs, arguments.inputs);
   return print_result(arguments.json, json, text);
 }
 

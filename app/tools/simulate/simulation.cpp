@@ -7,7 +7,10 @@
 //    the batch is there and no more than queue_depth steps are outstanding, starts when the device
 //    is free and the batch has been copied, and with many ranks is submitted when all have got
 //    there.
-// 3. Idle time is attributed as by IdleAttribution (io/metrics/idle.h).
+// 3. Where cores are modelled, what threads compute is an event when it ends: of the loaders'
+//    workers, of a step that cores compute (from when its rank has got the batch), and of the
+//    trainers between two steps.
+// 4. Idle time is attributed as by IdleAttribution (io/metrics/idle.h).
 
 #include "app/tools/simulate/simulation.h"
 
@@ -18,6 +21,7 @@
 #include <utility>
 
 #include "app/tools/simulate/checkpoints.h"
+#include "app/tools/simulate/cores.h"
 #include "app/tools/simulate/loaders.h"
 #include "io/core/random.h"
 #include "io/device/step_time.h"
@@ -40,7 +44,8 @@ class Simulation {
         ranks_(machine_.ranks()),
         sizes_(workload_.data, inputs.sample_bytes),
         tiers_(machine_, workload_.seed, events_),
-        loaders_(inputs, sizes_, tiers_, events_),
+        cores_(machine_, events_),
+        loaders_(inputs, sizes_, tiers_, cores_, events_),
         checkpoints_(inputs, tiers_, events_, loaders_.workers()),
         steps_(std::min(workload_.epochs * loaders_.batches(),
                         workload_.max_steps.value_or(INT64_MAX))),
@@ -83,6 +88,9 @@ class Simulation {
         return checkpoints_.go_on(event.who, event.time);
       case SimEventKind::item:
         if (const auto rank = loaders_.go_on(event.who, event.time)) got(*rank, event.time);
+        return;
+      case SimEventKind::core:
+        if (const auto owner = cores_.go_on(event.who, event.time)) computed(*owner, event.time);
     }
   }
   void passed(size_t owner, SimTime end) {
@@ -114,6 +122,33 @@ class Simulation {
     got_[static_cast<size_t>(rank)] = now;
     --waiting_;
     loaders_.taken(rank, asked_for_, now);
+    if (steps_on_cores()) begin_on_cores(rank, duration(rank, asked_for_), step_threads_, now);
+  }
+
+  // Cores compute the steps, and there are not enough for all.
+  bool steps_on_cores() const { return cores_.limited() && step_threads_ > 0; }
+  // Threads of a trainer compute for as long as this each, were they alone.
+  void begin_on_cores(int64_t rank, SimTime took, int64_t threads, SimTime now) {
+    const auto work = static_cast<SimTime>(workload_.costs.core_share * static_cast<double>(took));
+    for (int64_t thread = 0; thread < threads; ++thread) {
+      cores_.begin(now, rank / machine_.ranks_per_node, work,
+                   static_cast<uint32_t>(loaders_.workers() + static_cast<size_t>(rank)));
+    }
+    computing_ += threads;
+  }
+  void computed(size_t owner, SimTime now) {
+    if (owner < loaders_.workers()) return loaders_.computed(owner, now);
+    computed_[owner - loaders_.workers()] = now;
+    --computing_;
+  }
+  // When the last thread of all trainers has computed.
+  SimTime all_computed(SimTime now) {
+    while (computing_ > 0) happen();
+    return std::max(now, std::ranges::max(computed_));
+  }
+  // What a trainer waits for without a core, of a time.
+  SimTime waited(SimTime took) const {
+    return static_cast<SimTime>((1 - workload_.costs.core_share) * static_cast<double>(took));
   }
 
   // Returns when the trainers ask again.
@@ -123,6 +158,7 @@ class Simulation {
     const SimTime gate =
         costs.queue_depth > 0 && step >= costs.queue_depth ? end_of(step - costs.queue_depth) : 0;
     SimTime released = 0, slowest = 0, longest = 0;
+    if (steps_on_cores()) all_computed(asked);
     for (int64_t rank = 0; rank < ranks_; ++rank) {
       const auto r = static_cast<size_t>(rank);
       const SimTime submitted = std::max(got_[r], gate);
@@ -133,7 +169,9 @@ class Simulation {
         copied = copy_free_[r] = std::max(got_[r], copy_free_[r]) + copy;
       }
       const SimTime start = std::max({submitted, last_end_, copied});
-      const SimTime took = duration(rank, step);
+      SimTime took = duration(rank, step);
+      core_ += static_cast<double>(took) * static_cast<double>(step_threads_);
+      if (steps_on_cores()) took = std::max(start, computed_[r] + waited(took)) - start;
       computed_[r] = start + took;
       released = std::max(released, submitted);
       slowest = std::max(slowest, computed_[r]);
@@ -147,7 +185,18 @@ class Simulation {
     exchange_ += exchange;
     last_end_ = end_of(step) = slowest + exchange;
     stall_begin_ = stall_end_ = 0;
-    return (costs.queue_depth == 0 ? last_end_ : released) + sim_time(costs.host_ms / 1e3);
+    return host(costs.queue_depth == 0 ? last_end_ : released);
+  }
+
+  // What trainers do between two steps.
+  SimTime host(SimTime now) {
+    const SimTime took = sim_time(workload_.costs.host_ms / 1e3);
+    core_ += static_cast<double>(took * ranks_);
+    if (!cores_.limited() || took == 0) return now + took;
+    events_until(now);
+    std::ranges::fill(computed_, now);
+    for (int64_t rank = 0; rank < ranks_; ++rank) begin_on_cores(rank, took, 1, now);
+    return all_computed(now) + waited(took);
   }
 
   // The gap of a device from the step before until this one starts.
@@ -216,6 +265,7 @@ class Simulation {
     result_.read_s = mean(loaders_.read_s());
     result_.read_union_s = loaders_.read_union_s();
     result_.decode_s = mean(loaders_.decode_s());
+    result_.core_s = loaders_.core_s() + workload_.costs.core_share * 1e-9 * core_;
     result_.checkpoint_stall_s = sim_seconds(stall_);
     result_.saved = checkpoints_.saved();
     result_.skipped = checkpoints_.skipped();
@@ -237,9 +287,11 @@ class Simulation {
   const int64_t ranks_;
   const SimTime step_time_ = sim_time(workload_.costs.step_ms / 1e3);
   const SimTime image_time_ = sim_time(workload_.costs.image_ms / 1e3);
+  const int64_t step_threads_ = workload_.costs.step_cores;
   EventQueue events_;
   SizesOnly sizes_;
   SimulatedTiers tiers_;
+  SimulatedCores cores_;
   SimulatedLoaders loaders_;
   SimulatedCheckpoints checkpoints_;
   const int64_t steps_;
@@ -248,6 +300,8 @@ class Simulation {
   SimTime last_end_ = 0;
   int64_t asked_for_ = -1;
   int64_t waiting_ = 0;
+  int64_t computing_ = 0;  // threads of trainers
+  double core_ = 0;        // ns of trainers' threads
   SimTime stall_begin_ = 0, stall_end_ = 0;
   SimTime data_wait_ = 0, busy_ = 0, exchange_ = 0, stall_ = 0;
   std::array<SimTime, kIdleCauses> idle_{};

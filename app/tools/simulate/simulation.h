@@ -20,6 +20,7 @@ struct SimulationResult {
   double exchange_s = 0;  // the part of it that computing does not hide
   std::array<double, kIdleCauses> idle_s{};
   double read_s = 0, decode_s = 0;  // time of the loader's threads
+  double core_s = 0;                // time of cores, of all nodes together
   // Time in which some worker of some rank had a sample under way: CDB's index, where decoding is
   // 0.
   double read_union_s = 0;
@@ -41,6 +42,10 @@ struct SimulationResult {
   double read_share() const { return wall_s > 0 ? read_s / wall_s : 0; }
   double idle() const;
   double idle_share() const { return busy_s + idle() > 0 ? idle() / (busy_s + idle()) : 0; }
+  // Cores of each node that are busy, on average.
+  double busy_cores() const {
+    return wall_s > 0 ? core_s / wall_s / static_cast<double>(nodes) : 0;
+  }
   // What TimeLogger calls training: all but reading, loading and saving.
   double train_s() const { return wall_s - data_wait_s - checkpoint_stall_s; }
   double rank_steps_per_s() const {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "io/core/error.h"
 #include "io/metrics/clock.h"
@@ -107,11 +108,22 @@ const std::map<std::string, Knob>& knobs() {
           if (network.gb_per_s) *network.gb_per_s *= v.number;
           network.latency_us /= v.number;
         }}},
+      {"cores", {Kind::number, [](Options o, Value v) { o.machine.cores = v.number; }}},
       {"ranks", {Kind::number, [](Options o, Value v) { set_ranks(o, v.number); }}},
       {"workers", {Kind::both, [](Options o, Value v) { set_loader(o, "workers", v); }}},
       {"prefetch", {Kind::both, [](Options o, Value v) { set_loader(o, "prefetch_batches", v); }}},
       {"batch", {Kind::both, [](Options o, Value v) { set_loader(o, "batch_size", v); }}}};
   return all;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return words;
 }
 
 Value value_of(const std::string& word, const std::string& text, Knob::Kind kind) {
@@ -133,10 +145,7 @@ Value value_of(const std::string& word, const std::string& text, Knob::Kind kind
 
 SimulationInputs turned(const SimulationInputs& inputs, const std::string& text) {
   SimulationInputs result = inputs;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string word = text.substr(at, comma - at);
-    at = comma + 1;
+  for (const std::string& word : words_of(text)) {
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(0, equals);
     const auto knob = knobs().find(name);
@@ -151,6 +160,29 @@ SimulationInputs turned(const SimulationInputs& inputs, const std::string& text)
   }
   // What the file could not have said cannot be turned to, either.
   result.origins = read_simulation(dump_struct(result.options)).origins;
+  return result;
+}
+
+std::vector<std::string> what_ifs(const std::string& text) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> knobs;
+  for (const std::string& word : words_of(text)) {
+    const std::string name = word.substr(0, word.find('='));
+    const auto known = std::ranges::find(knobs, name, [](const auto& knob) { return knob.first; });
+    if (known == knobs.end()) {
+      knobs.push_back({name, {word}});
+    } else {
+      known->second.push_back(word);
+    }
+  }
+  std::vector<std::string> result{""};
+  for (const auto& [name, words] : knobs) {
+    std::vector<std::string> more;
+    for (const std::string& before : result) {
+      for (const std::string& word : words)
+        more.push_back(before.empty() ? word : before + "," + word);
+    }
+    result = std::move(more);
+  }
   return result;
 }
 

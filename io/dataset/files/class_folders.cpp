@@ -58,8 +58,9 @@ std::string plain_ending(const std::string& text) {
   return plain ? ending : "." + ending;
 }
 
-ClassFolders::ClassFolders(TierFolder place, const Strings& endings, const Strings& exclude)
-    : place_(std::move(place)), prefix_(place_.prefix()), endings_(endings) {
+ClassFolders::ClassFolders(TierFolder place, const Strings& endings, const Strings& exclude,
+                           bool one_class)
+    : place_(std::move(place)), prefix_(place_.prefix()), endings_(endings), one_class_(one_class) {
   const std::vector<ObjectInfo> found = objects(exclude);
   if (found.empty() && excluded.empty() && !prefix_.empty()) place_.fail_absent();
   if (std::ranges::binary_search(found, prefix_ + kFetchMarker, {}, &ObjectInfo::key)) {
@@ -130,11 +131,12 @@ bool ClassFolders::is_sample(std::string_view name) const {
 void ClassFolders::add(const ObjectInfo& object) {
   const std::string_view path = std::string_view(object.key).substr(prefix_.size());
   const std::string_view folder = path.substr(0, path.find('/'));
-  if (folder.size() == path.size() || is_system_folder(folder)) {
+  const bool lone = folder.size() == path.size();
+  if ((lone && !one_class_) || is_system_folder(folder)) {
     ignored.push_back(object.key);
     return;
   }
-  std::vector<SampleInfo>& samples = classes[std::string(folder)];
+  std::vector<SampleInfo>& samples = classes[one_class_ ? kOneClass : std::string(folder)];
   if (is_sample(name_in(path)) && !in_system_folder(path)) {
     samples.push_back({object.key, 0, object.bytes});
   } else if (!path.ends_with('/')) {

@@ -20,8 +20,10 @@ class ClassFolders {
  public:
   // Lists them. exclude: classes to leave out, also such as may not be read. Error(ExitCode::
   // environment) where there is no such folder, or no class in it; IoError as the tier's.
+  // one_class: all samples are of one class, kOneClass, in whatever folder they lie.
   ClassFolders(TierFolder place, const std::vector<std::string>& endings,
-               const std::vector<std::string>& exclude);
+               const std::vector<std::string>& exclude, bool one_class = false);
+  static constexpr const char* kOneClass = "images";
 
   // By name; also those without a sample.
   std::map<std::string, std::vector<SampleInfo>> classes;
@@ -48,6 +50,7 @@ class ClassFolders {
   TierFolder place_;
   std::string prefix_;
   std::vector<std::string> endings_;
+  bool one_class_;
 };
 
 }  // namespace stoker

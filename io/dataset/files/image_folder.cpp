@@ -26,6 +26,7 @@ class ImageFolder final : public Dataset {
     KeyPath folder;
     KeyPath test_folder;
     Strings exclude;
+    bool one_class = false;
     Strings extensions{".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".webp", ".tif", ".tiff"};
     SplitOptions split;
     std::string fetch;
@@ -39,6 +40,8 @@ class ImageFolder final : public Dataset {
         "Another folder of that tier with class folders, for the test images (ImageNet's val). It "
         "replaces `split`. Empty: `split` chooses the test images.");
       v("exclude", exclude, "The names of classes to leave out.");
+      v("one_class", one_class,
+        "All images in the folder, at any depth, are of one class: for images without labels.");
       v("extensions", extensions,
         "How the names of samples end, in upper or lower case. An empty one stands for names "
         "without an extension. Other files are ignored.");
@@ -68,7 +71,7 @@ class ImageFolder final : public Dataset {
     if (!options.fetch.empty()) obtain(options, inputs);
     ClassFolders folders = list(options, options.folder, "folder");
     check_excluded(options, folders);
-    folders.refuse_parts();
+    if (!options.one_class) folders.refuse_parts();
     for (auto& [name, samples] : folders.classes) {
       if (samples.empty()) folders.fail_without_images(name);
       add_class(name, samples, options, inputs.seed);
@@ -77,7 +80,11 @@ class ImageFolder final : public Dataset {
     leave_out(std::move(folders.ignored));
     if (!inputs.notify) return;
     report_ignored(inputs.notify);
-    report_doubts(options, folders, inputs.notify);
+    if (options.one_class) {
+      report_untested(options, inputs.notify);
+    } else {
+      report_doubts(options, folders, inputs.notify);
+    }
   }
 
   const std::vector<std::string>& classes() const override { return classes_; }
@@ -113,7 +120,10 @@ class ImageFolder final : public Dataset {
   ClassFolders list(const Options& options, const KeyPath& folder, const char* option) const {
     Strings endings;
     for (const std::string& text : options.extensions) endings.push_back(plain_ending(text));
-    return {{tier_, options.storage.name, folder.value, option}, endings, options.exclude};
+    return {{tier_, options.storage.name, folder.value, option},
+            endings,
+            options.exclude,
+            options.one_class};
   }
 
   static void check_excluded(const Options& options, const ClassFolders& folders) {

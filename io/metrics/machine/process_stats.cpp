@@ -120,8 +120,27 @@ std::optional<ProcessIo> parse_process_io(std::string_view text) {
   return ProcessIo{*rchar, *wchar, *syscr, *syscw, *read_bytes, *write_bytes};
 }
 
+namespace {
+
+// /proc/<pid>/task/<tid>/schedstat: nanoseconds on a core, nanoseconds of waiting for one, turns.
+std::optional<double> cpu_wait_seconds() {
+  std::error_code error;
+  std::filesystem::directory_iterator thread("/proc/self/task", error);
+  std::optional<double> sum;
+  for (; !error && thread != std::filesystem::directory_iterator(); thread.increment(error)) {
+    const auto text = proc::read(thread->path().string() + "/schedstat");
+    const auto words = text ? proc::split(*text, ' ') : std::vector<std::string_view>();
+    const auto waited = words.size() > 1 ? proc::number(words[1]) : std::nullopt;
+    if (waited) sum = sum.value_or(0) + 1e-9 * static_cast<double>(*waited);
+  }
+  return sum;
+}
+
+}  // namespace
+
 ProcessStats read_process_stats() {
   ProcessStats stats;
+  stats.cpu_wait_seconds = cpu_wait_seconds();
   stats.cpu_seconds = cpu_seconds();
   stats.open_fds = open_fds();
   stats.max_fds = max_fds();

@@ -26,6 +26,8 @@ struct ProcessIo {
 // This process now. A value. Absent: this system does not say (no /proc, hidden files).
 struct ProcessStats {
   std::optional<double> cpu_seconds;  // user + system time of all threads
+  // Time for which its living threads were ready to run and waited for a core.
+  std::optional<double> cpu_wait_seconds;
   // Bytes of physical memory, and (virtual_bytes) of address space.
   std::optional<uint64_t> resident_bytes;
   std::optional<uint64_t> virtual_bytes;

@@ -80,13 +80,9 @@ std::array<Value, kSize> shares(const std::array<double, kSize>& parts, double w
   return result;
 }
 
-// As exported: bounds in seconds, the sum of all durations.
-template <const auto& kBounds>
-Histogram histogram_of(const TallyTotals<kBounds>& totals) {
-  return {{kBounds.begin(), kBounds.end()},
-          {totals.buckets.begin(), totals.buckets.end()},
-          totals.seconds()};
-}
+// As exported: bounds in seconds that double, the sum of all durations, and quantiles of the finer
+// buckets.
+Histogram histogram_of(const TallyTotals& totals);
 
 // {stat}: min, median, p99, max. `spread` takes a Spread from a RunRecord that has one.
 template <class F>

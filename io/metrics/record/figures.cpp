@@ -64,6 +64,25 @@ std::vector<Figure> joined(std::initializer_list<std::vector<Figure>> tables) {
   return all;
 }
 
+Histogram histogram_of(const TallyTotals& totals) {
+  Histogram histogram;
+  histogram.sum = totals.seconds();
+  histogram.counts.emplace_back();
+  for (size_t i = 0; i < totals.buckets.size(); ++i) {
+    histogram.counts.back() += totals.buckets[i];
+    if (i % kBucketsPerDoubling != 0 || i >= kDurationBounds.size()) continue;
+    histogram.bounds.push_back(kDurationBounds[i]);
+    histogram.counts.emplace_back();
+  }
+  if (totals.count > 0) {
+    histogram.least = 1e-9 * static_cast<double>(totals.least_ns);
+    histogram.most = 1e-9 * static_cast<double>(totals.most_ns);
+  }
+  histogram.p50 = totals.quantile(0.5);
+  histogram.p99 = totals.quantile(0.99);
+  return histogram;
+}
+
 std::vector<const Figure*> select_figures(std::initializer_list<std::string_view> names) {
   std::vector<const Figure*> result;
   for (const std::string_view name : names) {

@@ -30,6 +30,11 @@ struct Histogram {
   std::vector<double> bounds;   // inclusive upper ones
   std::vector<int64_t> counts;  // not cumulative; the last has no bound
   double sum = 0;
+  // Of the values themselves; absent where they are not known.
+  std::optional<double> least = {};
+  std::optional<double> most = {};
+  std::optional<double> p50 = {};
+  std::optional<double> p99 = {};
 
   // The number of values in all buckets.
   int64_t count() const;

@@ -1,6 +1,9 @@
+#include <unistd.h>
+
 #include <numeric>
 #include <string_view>
 
+#include "io/core/system/usable_cores.h"
 #include "io/metrics/record/figure_table.h"
 
 namespace stoker {
@@ -68,9 +71,20 @@ std::vector<Figure> rates() {
       {"process.cores", quotient, Unit::none, "How many cores this process kept busy on average.",
        "The CPU time of all its threads, from /proc/self.",
        rate(1, [](const Machine& machine) { return machine.process.cpu_seconds; })},
+      {"process.waiting_threads", quotient, Unit::none,
+       "How many threads of this process were ready to run and waited for a core, on average.",
+       "/proc/self/task/*/schedstat; threads that have ended do not count.",
+       rate(1, [](const Machine& machine) { return machine.process.cpu_wait_seconds; })},
       {"system.busy_cores", quotient, Unit::none,
        "How many cores all processes of the machine kept busy on average.", kStat,
        rate(1, [](const Machine& machine) { return cpu_s(machine, true); })},
+      {"process.usable_cores", gauge, Unit::none, "How many cores this process may use at a time.",
+       "Its affinity mask and the CPU quotas of its control groups.", one([](R) {
+         const auto cores = static_cast<double>(usable_cores());
+         return std::min(cores, cpu_quota().value_or(cores));
+       })},
+      {"system.cores", gauge, Unit::none, "How many cores the machine has.",
+       "sysconf(_SC_NPROCESSORS_ONLN).", one([](R) { return ::sysconf(_SC_NPROCESSORS_ONLN); })},
       {"system.busy_share", quotient, Unit::share,
        "The share of the machine's CPU time that was used: all modes but idle, iowait and steal.",
        kStat, one(busy_share)},

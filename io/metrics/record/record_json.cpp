@@ -1,12 +1,15 @@
 #include "io/metrics/record/record_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "io/core/text/json.h"
-#include "io/metrics/verdict.h"
+#include "io/metrics/cache_verdict.h"
+#include "io/metrics/verdict/verdict.h"
 
 namespace stoker {
 namespace {
@@ -26,8 +29,13 @@ json histogram_json(const Histogram& histogram, Unit unit) {
   json result = {{"count", histogram.count()}, {"sum", number(histogram.sum, unit)}};
   if (histogram.count() == 0) return result;
   result["mean"] = histogram.sum / static_cast<double>(histogram.count());
-  result["p50"] = quantile(histogram.bounds, histogram.counts, 0.5);
-  result["p99"] = quantile(histogram.bounds, histogram.counts, 0.99);
+  const auto put = [&result](const char* name, const std::optional<double>& value) {
+    if (value) result[name] = *value;
+  };
+  put("least", histogram.least);
+  put("p50", histogram.p50);
+  put("p99", histogram.p99);
+  put("most", histogram.most);
   result["bounds"] = histogram.bounds;
   result["counts"] = histogram.counts;
   return result;
@@ -57,6 +65,8 @@ json run_json(const RunMeter::State& run) {
               {"batch_size", info.batch_size},
               {"rank", info.rank},
               {"world_size", info.world_size},
+              {"local_ranks", info.local_ranks},
+              {"plan", info.plan},
               {"device",
                {{"name", info.device},
                 {"timing_method", info.timing_method},
@@ -123,14 +133,32 @@ json tier_json(const TierMeter::State& tier, const CacheEvidence& cache) {
   return out;
 }
 
+// Nothing moves: what the trainer is in, and what is under way.
+Verdict stalled(const RunRecord& record) {
+  Verdict verdict;
+  verdict.level = Verdict::Level::stalled;
+  verdict.text = fmt::format("Nothing has moved for {:.0f} s; the trainer is in {}.",
+                             record.run.stalled_s, segment_name(record.run.doing.segment));
+  for (const TierMeter::State& tier : record.tiers) {
+    if (tier.in_flight == 0) continue;
+    verdict.evidence.push_back(
+        fmt::format("{} operations under way on tier '{}'", tier.in_flight, tier.name));
+  }
+  const LoaderMeter::State& loader = record.loaders.front();
+  verdict.evidence.push_back(fmt::format("{} of {} workers busy", loader.busy, loader.workers));
+  return verdict;
+}
+
 }  // namespace
+
+bool makes_progress(const RunMeter::State& run, double stalled_after_s) {
+  const bool working = run.phase == RunPhase::train || run.phase == RunPhase::eval;
+  return !working || run.stalled_s <= stalled_after_s;
+}
 
 json to_json(const RunRecord& record, double stalled_after_s) {
   json out = run_json(record.run);
   out["schema_version"] = kRecordSchema;
-  const Verdict verdict = judge(record, stalled_after_s);
-  out["verdict"] = {
-      {"level", to_string(verdict.level)}, {"text", verdict.text}, {"evidence", verdict.evidence}};
   out["page_cache"] = page_cache_json(record);
   out["tiers"] = json::object();
   for (const TierMeter::State& tier : record.tiers) {
@@ -144,6 +172,11 @@ json to_json(const RunRecord& record, double stalled_after_s) {
   for (const Figure& figure : figures()) {
     if (figure.in_summary) put(out, figure, record);
   }
+  const std::shared_ptr<const Node>& config = record.run.info.config;
+  out["verdict"] = makes_progress(record.run, stalled_after_s)
+                       ? judge(out, config ? *config : Node::map())
+                       : stalled(record);
+  out["judged"] = judged_shares(out);
   return out;
 }
 

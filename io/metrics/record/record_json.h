@@ -11,10 +11,15 @@ namespace stoker {
 // members do not change it.
 inline constexpr int kRecordSchema = 2;
 
+// Whether a step, or a batch of the evaluation, ended lately, or the trainer waits for what has a
+// time limit of its own (RunMeter::State::stalled_s). Always so in other phases.
+bool makes_progress(const RunMeter::State& run, double stalled_after_s);
+
 // The record as one JSON object, each figure at its place (figures.h); beside them in words: what
-// the run is, its status, the verdict, and what the tiers and the page cache say of themselves. It
-// is all of /api/status and of summary.json but the run's course and its conditions. Times are
-// seconds, shares 0 to 1; what was not measured is left out. stalled_after_s: as for judge().
+// the run is, its status, the verdict (io/metrics/verdict/verdict.h), and what the tiers and the
+// page cache say of themselves. It is all of /api/status and of summary.json but the run's course
+// and its conditions. Times are seconds, shares 0 to 1; what was not measured is left out.
+// stalled_after_s: after this time without progress the run counts as stalled.
 nlohmann::json to_json(const RunRecord& record,
                        double stalled_after_s = std::numeric_limits<double>::infinity());
 

@@ -3,6 +3,21 @@
 #include <algorithm>
 
 namespace stoker {
+namespace {
+
+// What a step may consist of.
+double trained_s(const std::array<double, kSegments>& segments) {
+  double sum = 0;
+  for (size_t i = 0; i < kSegments; ++i) {
+    const auto segment = static_cast<Segment>(i);
+    const bool other = segment == Segment::eval || segment == Segment::checkpoint_stall ||
+                       segment == Segment::paused;
+    if (!other) sum += segments[i];
+  }
+  return sum;
+}
+
+}  // namespace
 
 RunRecord between(const RunRecord& before, const RunRecord& now) {
   RunRecord piece = now;
@@ -25,8 +40,15 @@ RunRecord between(const RunRecord& before, const RunRecord& now) {
 RunRecord with_step_under_way(RunRecord record) {
   const RunPhase phase = record.run.phase;
   if (phase != RunPhase::train && phase != RunPhase::eval) return record;
-  record.run.totals.segments = record.run.doing.spent_s;
-  record.run.totals.wall_s = std::max(record.run.totals.wall_s, record.elapsed_s);
+  RunTotals& totals = record.run.totals;
+  // Whole steps only would make saw teeth of a constant rate.
+  const double done = trained_s(record.run.doing.spent_s) - trained_s(totals.segments);
+  if (record.run.step_s > 0 && done > 0) {
+    totals.images += static_cast<int64_t>(static_cast<double>(record.run.step_images) *
+                                          std::min(1.0, done / record.run.step_s));
+  }
+  totals.segments = record.run.doing.spent_s;
+  totals.wall_s = std::max(totals.wall_s, record.elapsed_s);
   return record;
 }
 

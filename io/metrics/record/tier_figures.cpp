@@ -2,8 +2,8 @@
 #include <cstring>
 #include <functional>
 
+#include "io/metrics/cache_verdict.h"
 #include "io/metrics/record/figure_table.h"
-#include "io/metrics/verdict.h"
 
 namespace stoker {
 namespace {
@@ -138,6 +138,12 @@ std::vector<Figure> states() {
        "The time by which they took longer, summed over threads. If it is more than a few per cent "
        "of the tier's time, its figures are not those of the emulated device.",
        kModel, by_emulated(&Tier::overrun_s)},
+      {"tiers.{tier}.processes", gauge, Unit::none,
+       "The most processes that used the emulated device at a time, this run's ranks included: its "
+       "rate is divided between them.",
+       "Counted in the state that they share.", by_tier([](const Tier& tier) {
+         return tier.processes > 0 ? Value(static_cast<double>(tier.processes)) : std::nullopt;
+       })},
       {"tiers.{tier}.cache.hits", counter, Unit::none, "Reads that were answered by a copy.",
        kCopies, by_cache(&Cache::hits)},
       {"tiers.{tier}.cache.misses", counter, Unit::none,

@@ -103,8 +103,32 @@ std::vector<Figure> progress() {
   };
 }
 
+// What the trainer waited for data while the device had no work; without a device, all of it.
+double exposed_io_s(R record) {
+  const DeviceTime& device = of(record).device;
+  return device.observed > 0 ? device.idle[static_cast<size_t>(IdleCause::data)]
+                             : data_wait_s(record);
+}
+
+Value first_epoch(R record, double value) {
+  return record.run.first_epoch_steps > 0 ? Value(value) : std::nullopt;
+}
+
 std::vector<Figure> ledger() {
   return {
+      {"exposed_io_share", quotient, Unit::share,
+       "What waiting for data cost: the share of the device's time in which it had no work because "
+       "the trainer waited for data, exposed_io_s / device.observed_s.",
+       "Computed from the two figures. Without a device that is observed it is io_share.",
+       one([](R r) {
+         const double observed = of(r).device.observed;
+         return ratio(exposed_io_s(r), observed > 0 ? observed : running_s(r));
+       })},
+      {"exposed_io_s", counter, Unit::seconds,
+       "The device's time that waiting for data cost. What the trainer waited beyond it was hidden "
+       "behind queued steps.",
+       "device.idle_s.data. Without a device that is observed it is segments_s.data_wait.",
+       one(exposed_io_s)},
       {"io_share", quotient, Unit::share,
        "The share of the run that the trainer waited for data: segments_s.data_wait / (wall_s - "
        "segments_s.paused).",
@@ -130,6 +154,12 @@ std::vector<Figure> ledger() {
       {"data_wait_s", histogram, Unit::seconds,
        "Time for which the trainer waited for the batch of a step.", kLedger,
        several([](R r, const auto& add) { add({}, histogram_of(r.run.data_waits)); })},
+      {"first_epoch.steps", gauge, Unit::none, "Steps of the first epoch of this process.",
+       kTrainer,
+       one([](R r) { return first_epoch(r, static_cast<double>(r.run.first_epoch_steps)); })},
+      {"first_epoch.data_wait_s", gauge, Unit::seconds,
+       "Time for which the trainer waited for data in that epoch.", kLedger,
+       one([](R r) { return first_epoch(r, r.run.first_epoch_wait_s); })},
       {"queue_fill", gauge, Unit::share,
        "How full the queue before the trainer is now: its batches / its capacity.",
        "Counted by the queue.", one([](R r) { return r.queue_fill; })},

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <system_error>
 
 #include "io/core/error.h"
@@ -208,6 +210,12 @@ void read_own_metadata(DarshanLog& log) {
   };
   IoProfile& profile = log.profile;
   profile.host = text("stoker_host");
+  std::istringstream emulated(text("stoker_emulated"));
+  for (std::string each; std::getline(emulated, each, ';');) {
+    IoProfile::Emulated of;
+    std::istringstream words(each);
+    if (words >> of.read_s >> of.write_s >> of.meta_s >> of.tier) profile.emulated.push_back(of);
+  }
   if (const std::string steps = text("stoker_steps"); !steps.empty()) {
     const auto [first, last] = numbers_in<2>(steps);
     if (first <= last) profile.steps = IoProfile::Steps{first, last};

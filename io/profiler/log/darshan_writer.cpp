@@ -94,6 +94,13 @@ std::string metadata_of(const IoProfile& profile) {
   if (const auto& steps = profile.steps) {
     text += fmt::format("stoker_steps={} {}\n", steps->first, steps->last);
   }
+  if (!profile.emulated.empty()) {
+    text += "stoker_emulated=";
+    for (const IoProfile::Emulated& of : profile.emulated) {
+      text += fmt::format("{:.6f} {:.6f} {:.6f} {};", of.read_s, of.write_s, of.meta_s, of.tier);
+    }
+    text += "\n";
+  }
   if (profile.dropped.files > 0) {
     text += fmt::format("stoker_dropped_files={}\n", profile.dropped.files);
   }

@@ -123,12 +123,31 @@ json job_json(const IoProfile& profile, double seconds) {
 }
 
 // Shares of the session's time in all ranks. Times of several threads at once add up.
-json time_shares(const ProfileSummary& summary, int64_t ranks) {
-  const double whole = summary.seconds * static_cast<double>(std::max<int64_t>(1, ranks));
+// The waits for models of emulated tiers are in them: whoever reads such a tier waits as for a
+// real one.
+json time_shares(const ProfileSummary& summary, const IoProfile& profile) {
+  const double whole = summary.seconds * static_cast<double>(std::max<int64_t>(1, profile.ranks));
   if (whole <= 0) return nullptr;
-  return {{"read", (summary.posix.read_s + summary.stdio.read_s) / whole},
-          {"write", (summary.posix.write_s + summary.stdio.write_s) / whole},
-          {"meta", (summary.posix.meta_s + summary.stdio.meta_s) / whole}};
+  IoProfile::Emulated waited;
+  for (const IoProfile::Emulated& of : profile.emulated) {
+    waited.read_s += of.read_s;
+    waited.write_s += of.write_s;
+    waited.meta_s += of.meta_s;
+  }
+  return {{"read", (summary.posix.read_s + summary.stdio.read_s + waited.read_s) / whole},
+          {"write", (summary.posix.write_s + summary.stdio.write_s + waited.write_s) / whole},
+          {"meta", (summary.posix.meta_s + summary.stdio.meta_s + waited.meta_s) / whole}};
+}
+
+json emulated_json(const IoProfile& profile) {
+  json list = json::array();
+  for (const IoProfile::Emulated& of : profile.emulated) {
+    list.push_back({{"tier", to_text(of.tier)},
+                    {"read_s", of.read_s},
+                    {"write_s", of.write_s},
+                    {"meta_s", of.meta_s}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -154,7 +173,8 @@ json profile_json(const IoProfile& profile, const ProfileViewLimits& limits) {
       {"access_sizes", values_json(summary.access_sizes, limits.values)},
       {"strides", values_json(summary.strides, limits.values)},
       {"file_sizes", histogram_json(summary.file_sizes)},
-      {"time_share", time_shares(summary, profile.ranks)},
+      {"time_share", time_shares(summary, profile)},
+      {"emulated", emulated_json(profile)},
       {"files_in_all", files.size()},
       {"files",
        files_json(std::span(files).first(std::min(limits.files, files.size())), profile.ranks > 1)},

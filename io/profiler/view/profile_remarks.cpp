@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "io/core/text/text.h"
 #include "io/profiler/profile_summary.h"
 
 namespace stoker {
@@ -23,6 +24,13 @@ std::string kernel_remark(const char* what, int64_t kernel, int64_t seen) {
 
 std::vector<std::string> profile_remarks(const IoProfile& profile) {
   std::vector<std::string> remarks;
+  for (const IoProfile::Emulated& of : profile.emulated) {
+    remarks.push_back(
+        fmt::format("tier '{}' is emulated: the {:.2f} s for which its callers waited for its "
+                    "model are no system calls; they are in no counter of a file, and in the "
+                    "shares of time",
+                    to_text(of.tier), of.read_s + of.write_s + of.meta_s));
+  }
   const IoProfile::Dropped& dropped = profile.dropped;
   const auto partial = [&](bool is_partial, const char* module) {
     if (!is_partial) return;

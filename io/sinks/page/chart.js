@@ -140,7 +140,7 @@ class Chart {
     context.save();
     context.strokeStyle = css("--threshold");
     context.setLineDash([2, 3]);
-    for (const share of [0.05, 0.2]) {
+    for (const share of this.spec.thresholds) {
       const y = Math.round(graph.toDomYCoord(share)) + 0.5;
       if (y < area.y) continue;
       context.beginPath();

@@ -37,7 +37,7 @@ function fillValue(element, status) {
   const text = value === undefined ? "" : FORMATS[element.dataset.format ?? "text"](value);
   setText(element, text || (element.dataset.or ?? ""));
   setData(element, "value", value);
-  if ("threshold" in element.dataset) setData(element, "level", value === undefined ? undefined : level(value));
+  if ("judged" in element.dataset) setData(element, "level", look(status, `${element.dataset.judged}.level`));
   if ("bad" in element.dataset) element.classList.toggle("bad", Boolean(value));
   element.classList.toggle("zero", value === 0);
 }
@@ -47,6 +47,23 @@ function fill(root, status) {
   for (const element of root.querySelectorAll("[data-key]")) fillValue(element, status);
   for (const item of root.querySelectorAll(".item")) {
     item.hidden = item.querySelector("[data-key]").textContent === "";
+  }
+}
+
+// After fill(): figures that were not measured say so, and those that cost the device have the server's colour and words.
+function judgeFigures(root, status) {
+  for (const figure of root.querySelectorAll(".figure")) {
+    const value = figure.querySelector(".big span");
+    const absent = value.dataset.value === undefined;
+    figure.classList.toggle("absent", absent);
+    if (absent) setText(value, "not measured");
+    if (!figure.classList.contains("gauged")) continue;
+    setData(figure, "level", value.dataset.level);
+    setText(figure.querySelector(".judged"), look(status, `${value.dataset.judged}.text`) ?? "");
+    const gauge = figure.querySelector(".gauge").style;
+    gauge.setProperty("--share", absent ? 0 : Math.min(1, value.dataset.value));
+    const bounds = look(status, value.dataset.judged.replace(/judged\..*/, "judged.bounds")) ?? [];
+    for (const [at, bound] of bounds.entries()) gauge.setProperty(`--bound${at}`, `${100 * bound}%`);
   }
 }
 

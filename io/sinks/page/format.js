@@ -63,17 +63,11 @@ function plain(value) {
   return String(+value.toPrecision(4));
 }
 
-const LEVELS = {
-  fine: "Fine", moderate: "Moderate", input_bound: "Input-bound", host_bound: "Host-bound",
-  checkpoint_bound: "Checkpoint-bound", peers_bound: "Held up by another rank", stalled: "Stalled", failed: "Failed", unknown: "Not known yet",
-};
-
 // value -> text; "" where the value has nothing to say.
 const FORMATS = {
   text: String,
   name: (value) => String(value).replaceAll("_", " "),
   word: (value) => value.charAt(0).toUpperCase() + value.slice(1),
-  level: (value) => LEVELS[value] ?? String(value),
   count: (value) => grouped(value),
   tally: (value) => (value < 1e7 ? grouped(value) : scaled(value, 1000, ["", "k", "M", "G", "T"])),
   amount: (value) => (Number.isInteger(value) ? grouped(value) : digits(value)),
@@ -93,7 +87,3 @@ const FORMATS = {
   healthy: (value) => (value ? "" : "no sign of life from the trainer"),
   degraded: (value) => (value ? "degraded" : "well"),
 };
-
-function level(share) {
-  return share > 0.2 ? "bound" : share >= 0.05 ? "moderate" : "fine";
-}

@@ -22,7 +22,7 @@ function profileBandwidth(key) {
       + "it on that file; consecutive: right behind it. The first of a file at its begin is neither."));
 }
 
-function profileOperations(key) {
+function profileOperations(profile, key) {
   const modules = [["POSIX", "posix"], ["STDIO", "stdio"]];
   return card("Operations", { class: "full" },
     grid(["", ...PROFILE_OPERATIONS, "read", "written"], modules.map(([name, module]) => [name,
@@ -30,6 +30,8 @@ function profileOperations(key) {
       show(key(`${module}.bytes_read`), "bytes"), show(key(`${module}.bytes_written`), "bytes")])),
     grid(["time in calls", "read", "write", "meta"], [...modules.map(([name, module]) => [name,
       ...["read_s", "write_s", "meta_s"].map((part) => show(key(`${module}.${part}`), "seconds"))]),
+    ...(profile.emulated ?? []).map((_, at) => [make("span", {}, "emulated tier ", show(key(`emulated.${at}.tier`))),
+      ...["read_s", "write_s", "meta_s"].map((part) => show(key(`emulated.${at}.${part}`), "seconds"))]),
     ["of the wall time", ...["read", "write", "meta"].map((part) => show(key(`time_share.${part}`), "share"))]]),
     make("p", { class: "note" }, "Times of several files at once add up. A stream whose descriptor was asked for counts in both modules."));
 }
@@ -75,6 +77,6 @@ function profileDirectories(profile, key) {
 // chart: of the course over time, where the page has one.
 function profileCards(profile, base, chart = null) {
   const key = (name) => `${base}.${name}`;
-  return [profileConditions(profile, key), profileBandwidth(key), chart, profileOperations(key), ...profileHistograms(profile),
+  return [profileConditions(profile, key), profileBandwidth(key), chart, profileOperations(profile, key), ...profileHistograms(profile),
     ...profileValues(profile, key), profileFiles(profile, key), profileDirectories(profile, key)].filter(Boolean);
 }

@@ -1,7 +1,7 @@
 // Which part of the history goes into which chart, and what the charts share: time and cursor.
 
 function stackSpec(field, names, colour, share) {
-  return { stacked: true, share, thresholds: true, colour, names,
+  return { stacked: true, share, colour, names,
     values: (history, row) => names.map((name) => history[field]?.[name]?.[row]) };
 }
 
@@ -33,6 +33,7 @@ const charts = {
     if (state === this.state) return;
     this.state = state;
     this.history = history;
+    this.all.idle.spec.thresholds = status.judged?.bounds;
     this.redraw();
   },
 

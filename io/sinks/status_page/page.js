@@ -21,20 +21,6 @@ function showFigures(status) {
   setText(document.querySelector("#rate .small i"), recent ? "whole run" : "at the end");
 }
 
-function judgeFigures() {
-  const words = { fine: "fine, under 5 %", moderate: "moderate, 5 to 20 %", bound: "bound, over 20 %" };
-  for (const figure of document.querySelectorAll(".figure")) {
-    const value = figure.querySelector(".big span");
-    const absent = value.dataset.value === undefined;
-    figure.classList.toggle("absent", absent);
-    if (absent) setText(value, "not measured");
-    if (!figure.classList.contains("gauged")) continue;
-    setData(figure, "level", value.dataset.level);
-    setText(figure.querySelector(".judged"), words[value.dataset.level] ?? "");
-    figure.querySelector(".gauge").style.setProperty("--share", absent ? 0 : Math.min(1, value.dataset.value));
-  }
-}
-
 function showProgress(status) {
   const step = look(status, "steps");
   const planned = look(status, "steps_planned");
@@ -64,7 +50,7 @@ function render(status) {
   showFigures(status);
   fill(document.body, status);
   fillBars(document.body, status);
-  judgeFigures();
+  judgeFigures(document, status);
   showProgress(status);
   showCards(status);
   setData(document.getElementById("verdict"), "level", look(status, "verdict.level") ?? "unknown");

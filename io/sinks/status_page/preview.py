@@ -119,7 +119,7 @@ def status(history, verdict, **changes):
         "loss": next(v for v in reversed(history["loss"]) if v is not None), "learning_rate": 0.001,
         "evaluation": {"step": step - step % 500, "samples": 1530, "accuracy": {"top1": 0.6127, "top5": 0.8431}},
         "segments_s": {name: wall * share for name, share in shares.items()}, "segments_share": shares,
-        "io_share": shares["data_wait"], "closure_error": 2.1e-8,
+        "io_share": shares["data_wait"], "exposed_io_share": idle["data"], "closure_error": 2.1e-8,
         "device": {"name": "NVIDIA H100 80GB HBM3", "timing_method": "events", "emulated": False, "observed_s": wall,
                    "busy_s": wall * (1 - sum(idle.values())),
                    "idle_s": {name: wall * share for name, share in idle.items()}, "idle_share": sum(idle.values()),
@@ -139,11 +139,22 @@ def status(history, verdict, **changes):
         for name in way:
             section = section[name]
         section[last] = value
+    result["judged"] = {"bounds": [0.05, 0.2], "exposed_io_share": judged(result["exposed_io_share"]),
+                        "device": {"idle_share": judged(result["device"]["idle_share"])}}
     return result
 
 
-def verdict(level, text, *evidence):
-    return {"level": level, "text": text, "evidence": list(evidence)}
+TITLES = {"peers_bound": "Held up by another rank", "unknown": "Not known yet"}
+
+
+def verdict(level, text, *evidence, next=""):
+    title = TITLES.get(level, level.capitalize().replace("_", "-"))
+    return {"level": level, "title": title, "text": text, "next": next, "evidence": list(evidence)}
+
+
+def judged(share):
+    level = "bound" if share > 0.2 else "moderate" if share >= 0.05 else "fine"
+    return {"level": level, "text": {"fine": "fine, under 5 %", "moderate": "moderate, 5 to 20 %", "bound": "bound, over 20 %"}[level]}
 
 
 CALM = {"data_wait": 0.006, "h2d": 0.004, "log": 0.001, "other": 0.004}
@@ -168,7 +179,8 @@ def input_bound():
     return status(points(61, 122, {"data_wait": 0.55, "h2d": 0.01, "log": 0.001, "other": 0.004}, rate=5200), verdict(
         "input_bound", "The trainer waits for data half of the time; reading is what is slow.",
         "stage read: 7.6 of 8 workers busy, capacity 1,960 images/s; the device could take 5,200",
-        "tier data: mean 3.9 ms a read, p99 14 ms", "the page cache held 2 % of the data set: these are cold reads"),
+        "tier data: mean 3.9 ms a read, p99 14 ms", "the page cache held 2 % of the data set: these are cold reads",
+        next="loader.workers=32 (at best +120 % images/s)"),
         device__emulated=True, device__name="emulated, 12 ms a step", device__timing_method="emulated",
         loader="prefetched", page_cache__state="cold", page_cache__resident=0.31,
         page_cache__text="97 % of what was asked for came from the block device.", checkpoints=None, checkpoint="none",

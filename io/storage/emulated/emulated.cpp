@@ -34,6 +34,7 @@ std::shared_ptr<TierModel> make_model(const EmulatedOptions& options, const Stor
   const bool shared = options.shared && !inputs.name.empty();
   auto share = shared ? std::make_shared<TierShare>(identity) : std::make_shared<TierShare>();
   if (!share->remark().empty()) inputs.remark(share->remark());
+  if (inputs.meter != nullptr) inputs.meter->used_by(share->processes());
   return std::make_shared<TierModel>(TierDevice(costs, std::move(share)), inputs.meter);
 }
 

@@ -91,13 +91,14 @@ TierDevice::Admission TierDevice::admit(TimePoint arrival, const TierOperation& 
     const bool writes = operation.kind == Kind::write;
     latency = ns(writes ? costs_.write_latency : costs_.read_latency) * drawn + seek;
   }
-  if (latency == 0) return {arrival, {}};
+  if (latency == 0) return {arrival, {}, state.processes};
   const double ahead = longest_ * (costs_.queue_depth - 1) / costs_.queue_depth;
   const int64_t begin = std::max(ns(arrival), state.slots_end - rounded(ahead + ns(late)));
   const int64_t occupied = rounded(latency / costs_.queue_depth);
   state.slots_end = std::max(ns(arrival), state.slots_end) + occupied;
   state.slots_busy += occupied;
-  return {time_of(begin + rounded(latency)), duration_of(seek / costs_.queue_depth)};
+  return {time_of(begin + rounded(latency)), duration_of(seek / costs_.queue_depth),
+          state.processes};
 }
 
 TierDevice::Piece TierDevice::transfer(const Transfer& transfer) {

@@ -61,6 +61,7 @@ class TierDevice {
   struct Admission {
     TimePoint ready;
     Clock::duration arm;
+    int64_t processes = 1;  // that have a share in the device
   };
   Admission admit(TimePoint arrival, const TierOperation& operation, Clock::duration late = {});
 

@@ -30,6 +30,11 @@ constexpr const char* kCondition =
     "the tier below is slower than the emulated device (stoker_tiers_overrun_seconds_total): "
     "figures of this tier are too low";
 
+TierOp tier_op(TierOperation::Kind kind) {
+  using Kind = TierOperation::Kind;
+  return kind == Kind::read ? TierOp::read : kind == Kind::write ? TierOp::write : TierOp::other;
+}
+
 }  // namespace
 
 TierModel::TierModel(TierDevice device, TierMeter* meter, TierClock clock)
@@ -41,7 +46,8 @@ Clock::duration TierModel::since(TimePoint time) const {
 }
 
 TierPassage TierModel::enter(TimePoint arrival, const TierOperation& operation) {
-  const auto [ready, arm] = device_.admit(arrival, operation, since(arrival));
+  const auto [ready, arm, processes] = device_.admit(arrival, operation, since(arrival));
+  if (meter_ != nullptr) meter_->used_by(processes);
   return {operation.kind, operation.bytes, ready, arm};
 }
 
@@ -74,6 +80,7 @@ void TierModel::finish(TimePoint begun, const TierOperation& operation) {
   }
   passed(begun - late, passage.at, done - late);
   const TimePoint end = std::max(passage.at, done - late);
+  if (meter_ != nullptr) meter_->waited(tier_op(passage.kind), end - (done - late));
   if (end > clock_.now()) clock_.sleep_until(end);
   // The thread's next operation makes up for this, up to a limit. The rest counts as an overrun,
   // because the run is slower by that than with the real device.

@@ -6,9 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <new>
 
 #include "io/core/digest.h"
@@ -21,7 +24,7 @@
 namespace stoker {
 namespace {
 
-constexpr uint64_t kMagic = 0x3165746174736b73;  // raise its digit with the layout
+constexpr uint64_t kMagic = 0x3265746174736b73;  // raise its digit with the layout
 
 void check(int result, const char* what) {
   if (result != 0) throw_errno(what, "of an emulated tier", result);
@@ -70,7 +73,10 @@ TierShare::TierShare(const std::string& identity, const std::string& directory)
     : path_(directory + "/" + prefix() + xxh3_64(identity)), process_(::getpid()) {
   sweep(directory);
   errno = 0;
-  if (join()) return;
+  if (join()) {
+    count(1);
+    return;
+  }
   const std::string why = errno == 0 ? "it is not ours" : std::strerror(errno);
   remark_ = "cannot share the emulated device between processes: " + path_ + ": " + why;
   path_.clear();
@@ -114,9 +120,34 @@ bool TierShare::join() {
 
 TierShare::~TierShare() {
   if (path_.empty()) return;
+  if (process_ == ::getpid()) count(-1);
   ::munmap(state_, sizeof(TierState));
   const bool alone = process_ == ::getpid() && lock_file(file_, FileLock::exclusive) == 0;
   if (alone && is_at(path_, file_)) ::unlink(path_.c_str());
+}
+
+int64_t TierShare::processes() {
+  if (path_.empty()) return 1;
+  count(0);
+  const std::lock_guard lock(*this);
+  return state_->processes;
+}
+
+void TierShare::count(int32_t shares) {
+  const std::lock_guard lock(*this);
+  TierState::User* own = nullptr;
+  for (TierState::User& user : state_->users) {
+    if (user.pid != 0 && ::kill(user.pid, 0) != 0 && errno == ESRCH) user = {};
+    const bool place = user.pid == process_ || (user.pid == 0 && own == nullptr);
+    if (place && (own == nullptr || own->pid != process_)) own = &user;
+  }
+  if (own != nullptr && shares != 0) {
+    own->pid = process_;
+    own->shares += shares;
+    if (own->shares <= 0) *own = {};
+  }
+  state_->processes =
+      std::ranges::count_if(state_->users, [](const auto& user) { return user.pid != 0; });
 }
 
 void TierShare::lock() {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,6 +31,14 @@ struct TierState {
   int64_t pipe_busy = 0;    // and what they took of the pipe
   uint64_t bytes_read = 0;  // of all processes
   uint64_t bytes_written = 0;
+  // Processes that have a share, and how many shares each; a pid of 0: a free place. Beyond the
+  // places nobody is counted.
+  struct User {
+    int32_t pid = 0;
+    int32_t shares = 0;
+  };
+  std::array<User, 64> users = {};
+  int64_t processes = 0;  // places that are taken
 };
 
 // Owns the state of one device, or a share in it. Any thread; any number of processes. The lock is
@@ -53,6 +62,9 @@ class TierShare {
   // The file of a shared state; empty: it is of this object alone.
   const std::string& path() const { return path_; }
 
+  // How many living processes have a share in the state now, this one included.
+  int64_t processes();
+
   // For std::lock_guard: no other thread or process has the state meanwhile. Hold it for some
   // arithmetic only: every operation of every process on this device waits for it. IoError where
   // the lock is broken.
@@ -64,6 +76,8 @@ class TierShare {
  private:
   // False: what is there cannot be shared.
   bool join();
+  // Adds to the shares that this process has; 0: forgets those of processes that died.
+  void count(int32_t shares);
 
   std::unique_ptr<TierState> own_;
   TierState* state_ = nullptr;

@@ -6,7 +6,7 @@ import unittest
 from stoker import BUILD, StokerTest, configuration
 
 LIGHT = ["bench", "darshan", "data", "doctor", "emulated", "hdf5", "http", "jpeg", "lmdb", "mount", "profiler", "report", "tfrecord", "writers"]
-TRAINER = ["train", "launch", "check", "checkpoint", "environment", "headspace", "sweep", "simulate", "advise"]
+TRAINER = ["train", "launch", "check", "checkpoint", "environment", "headspace", "try", "sweep", "simulate", "size", "advise"]
 
 
 class WithoutTorchTest(StokerTest):

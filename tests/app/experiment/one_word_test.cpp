@@ -176,9 +176,11 @@ TEST_F(OneWord, a_new_type_says_what_it_drops) {
                            [&](const std::string& note) { notes.push_back(note); });
   };
   read("slow-tier.yaml", {"device.type=cpu", "storage.data.type=posix"});
-  EXPECT_EQ(notes, (std::vector<std::string>{
-                       "device.type=cpu: dropped 'step_ms', which cpu does not know",
-                       "storage.data.type=posix: dropped 'profile', which posix does not know"}));
+  EXPECT_EQ(
+      notes,
+      (std::vector<std::string>{
+          "device.type=cpu: dropped 'step_ms', which cpu does not know",
+          "storage.data.type=posix: dropped 'profile', 'shared', which posix does not know"}));
   read("caltech101.yaml", {"dataset.type=tfrecord"});
   EXPECT_EQ(notes,
             std::vector<std::string>{"dataset.type=tfrecord: dropped 'fetch', 'exclude', 'split', "

@@ -85,6 +85,20 @@ class IoProfileTest(StokerTest):
             self.assertEqual(len(self.images(records)), 4 * BATCH, root)
             self.assertEqual([record["path"] for record in records if record["path"].endswith(".csv")], [])
 
+    def test_waits_for_an_emulated_tier_are_beside_the_calls_on_files(self):
+        self.stoker("train", self.config, f"storage.data={emulated(read_latency_ms=20)}", "checkpoint={type: none}",
+                    "training.max_steps=4")
+        [(_, profile, records)] = self.profiles()
+        [waits] = profile["emulated"]
+        self.assertEqual(waits["tier"], "data")
+        read = read_summary(self.latest)["tiers"]["data"]["read"]["duration_s"]
+        calls = sum(one["POSIX_F_READ_TIME"] for one in self.images(records))
+        self.assertGreater(waits["read_s"], 0)
+        # A read takes what its calls and its wait take, and what lies between them.
+        self.assertLessEqual(waits["read_s"] + calls, read["sum"] + 4 * BATCH * 0.02)
+        self.assertGreaterEqual(profile["time_share"]["read"], waits["read_s"] / profile["job"]["seconds"])
+        self.assertTrue(any(remark.startswith("tier 'data' is emulated: ") for remark in profile["remarks"]), profile["remarks"])
+
     def running(self, *overrides):
         process = self.start("train", self.config, *ENDLESS, "checkpoint={type: none}", *overrides)
         process.until(lambda: (self.latest / "steps.csv").read_text().count("\n") > 2)

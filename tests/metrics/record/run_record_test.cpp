@@ -70,6 +70,31 @@ TEST_F(Window, a_step_under_way_counts_as_what_the_trainer_did) {
   EXPECT_DOUBLE_EQ(*value("segments_share.compute"), 0.5);
 }
 
+// Steps of 0.8 s in windows of a second: counted whole, they would make 64, 64, 64, 64, 128 images.
+TEST_F(Window, a_constant_rate_has_no_steps_in_it) {
+  RunRecord record;
+  record.run.phase = RunPhase::train;
+  record.run.step_s = 0.8;
+  record.run.step_images = 64;
+  int64_t before = 0;
+  for (int second = 1; second <= 12; ++second) {
+    record.elapsed_s = second;
+    const int64_t steps = static_cast<int64_t>(second / 0.8 + 1e-9);
+    record.run.totals.images = 64 * steps;
+    record.run.totals.wall_s = 0.8 * static_cast<double>(steps);
+    record.run.totals.segments[static_cast<size_t>(Segment::compute)] = record.run.totals.wall_s;
+    spent(record, Segment::compute) = second;
+    const int64_t images = with_step_under_way(record).run.totals.images;
+    EXPECT_NEAR(static_cast<double>(images - before), 80, 1) << second;
+    before = images;
+  }
+  record.elapsed_s = 60;  // a stall is no progress
+  spent(record, Segment::checkpoint_stall) = 48;
+  EXPECT_EQ(with_step_under_way(record).run.totals.images, before);
+  spent(record, Segment::data_wait) = 48;
+  EXPECT_EQ(with_step_under_way(record).run.totals.images, record.run.totals.images + 64);
+}
+
 TEST_F(Window, a_pause_of_the_process_says_nothing_of_its_pace) {
   to.run.totals.images = 100;
   to.run.totals.wall_s = to.elapsed_s = 20;

@@ -52,6 +52,7 @@ TEST(DarshanLogTest, a_profile_that_is_written_is_read_as_the_same) {
   EXPECT_EQ(log.profile.host, "node7");
   EXPECT_EQ(log.profile.command, profile.command);
   EXPECT_EQ(log.profile.steps, profile.steps);
+  EXPECT_EQ(log.profile.emulated, profile.emulated);
   ASSERT_EQ(log.profile.mounts.size(), 2U);
   EXPECT_EQ(log.profile.mounts[1].type, "lustre");
   EXPECT_EQ(log.profile.mounts[1].path, "/scratch");

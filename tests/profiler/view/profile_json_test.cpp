@@ -59,6 +59,21 @@ TEST(ProfileJsonTest, rates_are_of_the_session_and_of_the_time_under_way) {
   EXPECT_DOUBLE_EQ(view.at("time_share").at("meta"), 0.05);
 }
 
+TEST(ProfileJsonTest, waits_for_emulated_tiers_are_in_the_shares_of_time_and_in_no_file) {
+  IoProfile profile = viewed_profile();
+  profile.emulated = {{"data", 5, 0, 1}, {"slow", 0, 2, 0}};
+  const json view = profile_json(profile);
+  EXPECT_DOUBLE_EQ(view.at("time_share").at("read"), 0.25 + 0.5);
+  EXPECT_DOUBLE_EQ(view.at("time_share").at("write"), 0.1 + 0.2);
+  EXPECT_DOUBLE_EQ(view.at("time_share").at("meta"), 0.05 + 0.1);
+  EXPECT_DOUBLE_EQ(view.at("files")[0].at("seconds"), 3);
+  EXPECT_EQ(view.at("emulated")[1],
+            json({{"tier", "slow"}, {"read_s", 0.0}, {"write_s", 2.0}, {"meta_s", 0.0}}));
+  const std::vector<std::string> remarks = profile_remarks(profile);
+  EXPECT_TRUE(remarks[0].starts_with("tier 'data' is emulated: the 6.00 s ")) << remarks[0];
+  EXPECT_TRUE(remarks[1].starts_with("tier 'slow' is emulated: the 2.00 s ")) << remarks[1];
+}
+
 TEST(ProfileJsonTest, shares_of_order_are_of_all_operations) {
   const json view = profile_json(viewed_profile());
   EXPECT_DOUBLE_EQ(view.at("read").at("sequential_share"), 0.75);

@@ -162,6 +162,17 @@ TEST_F(Model, of_a_long_stop_little_is_made_good) {
   EXPECT_NEAR(meter.state().overrun_s, 9.98, 1e-9);
 }
 
+TEST_F(Model, waits_are_what_the_operation_itself_did_not_take) {
+  operate(Kind::read, 1000, 4ms);  // 11 ms in all
+  operate(Kind::read, 0, 60ms);    // longer than the model: no wait
+  operate(Kind::write, 0);
+  operate(Kind::metadata, 0, 10ms);
+  const TierMeter::Waits waits = meter.state().waits;
+  EXPECT_NEAR(waits.read_s, 0.007, 1e-9);
+  EXPECT_NEAR(waits.write_s, 0.020, 1e-9);
+  EXPECT_NEAR(waits.meta_s, 0.020, 1e-9);
+}
+
 TEST(TierLayer, every_call_is_charged) {
   TemporaryDirectory root;
   FakeTime time;

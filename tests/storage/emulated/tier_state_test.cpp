@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -78,6 +79,27 @@ TEST_F(Share, whoever_leaves_last_takes_the_file_away) {
   EXPECT_EQ(only_file(), two->path());
   two.reset();
   EXPECT_EQ(only_file(), "");
+}
+
+TEST_F(Share, says_how_many_living_processes_share_it) {
+  TierShare here("disk", directory.path());
+  EXPECT_EQ(here.processes(), 1);
+  {
+    TierShare again("disk", directory.path());
+    EXPECT_EQ(here.processes(), 1);  // one process, whatever it has open
+    const pid_t other = child([&] {
+      TierShare share("disk", directory.path());
+      if (share.processes() != 2) throw std::runtime_error("alone");
+    });
+    EXPECT_EQ(wait_for(other), 0);
+  }
+  EXPECT_EQ(here.processes(), 1);
+  const pid_t killed = child([&] {
+    const TierShare share("disk", directory.path());
+    ::raise(SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(wait_for(killed)));
+  EXPECT_EQ(here.processes(), 1);
 }
 
 TEST_F(Share, only_its_user_can_open_it) {

@@ -187,6 +187,8 @@ ExitCode print_storage_fit(const StorageBenchInfo& info, const StorageWorkload& 
   json["yaml"] = yaml;
   json["worst_error"] = result.worst;
   json["mean_error"] = result.mean;
+  json["fits"] = result.fits();
+  if (!result.fits()) json["why"] = result.why;
   json["left_out_rounds"] = result.left_out;
   json["queue_depth_unseen"] = result.fit.queue_depth_unseen;
   json["points"] = points.json();
@@ -200,7 +202,13 @@ ExitCode print_storage_fit(const StorageBenchInfo& info, const StorageWorkload& 
   if (result.fit.queue_depth_unseen) {
     text += "  queue_depth: at least so many; more threads would tell\n";
   }
-  return print_result(as_json, json, text + "\n" + yaml + "\n");
+  text += "\n" + yaml + "\n";
+  if (!result.fits()) {
+    text += fmt::format(
+        "\nThis does NOT fit: a tier that is emulated by it is up to {:.0f} % wrong.\n  why: {}\n",
+        100 * result.worst, result.why);
+  }
+  return print_result(as_json, json, text);
 }
 
 std::vector<StorageResult> workloads_of(const StorageBenchArguments& arguments,

@@ -54,6 +54,67 @@ TierPoint point_of(const Measurement& measurement) {
           spread(measurement.ops_per_s).median};
 }
 
+std::string words_of(const TierPoint& point) {
+  return fmt::format("{} {} of {} bytes by {} thread{}", point.random ? "random" : "sequential",
+                     point.write ? "writes" : "reads", point.bytes, point.threads,
+                     point.threads == 1 ? "" : "s");
+}
+
+// The same with other threads; null: no point is.
+const TierPoint* with_fewer_threads(const TierPoint& of, const std::vector<TierPoint>& points) {
+  const TierPoint* found = nullptr;
+  for (const TierPoint& point : points) {
+    const bool same =
+        point.write == of.write && point.random == of.random && point.bytes == of.bytes;
+    if (same && point.threads < of.threads) found = &point;
+  }
+  return found;
+}
+
+// The causes that can be told apart by what was measured.
+std::string cause_of(const TierPoint& point, const Spread& rounds, double ratio,
+                     const std::vector<TierPoint>& points) {
+  const double varies = rounds.max / rounds.min - 1;
+  if (varies > 0.5 * std::abs(ratio - 1)) {
+    return fmt::format(
+        "its rounds differ by {:.0f} %, so other work was on the device or the "
+        "machine: measure when it is quiet, with more --rounds",
+        100 * varies);
+  }
+  const TierPoint* fewer = with_fewer_threads(point, points);
+  if (fewer != nullptr && point.ops_per_s < 0.9 * fewer->ops_per_s) {
+    return fmt::format(
+        "{} threads get less than {} do, which no emulated tier shows: leave these "
+        "--threads out",
+        point.threads, fewer->threads);
+  }
+  if (ratio < 1 && !point.random && !point.write) {
+    return "the kernel or the device reads ahead of sequential reads, which an emulated tier does "
+           "not: measure with storage type direct, or with --objects";
+  }
+  if (ratio < 1 && point.write) {
+    return "a cache takes these writes, which an emulated tier has not: give a larger --block-size";
+  }
+  return "one bandwidth, one latency and one queue do not describe this device: fit the sizes and "
+         "--threads that a loader will use";
+}
+
+void explain(const std::vector<Measurement>& measurements, StorageFit& result) {
+  if (result.fits()) return;
+  const auto ratio = [&](const TierPoint& point) {
+    return result.fit.predict(point) / point.ops_per_s;
+  };
+  size_t worst = 0;
+  for (size_t i = 0; i < result.points.size(); ++i) {
+    const double error = std::abs(ratio(result.points[i]) - 1);
+    if (error > std::abs(ratio(result.points[worst]) - 1)) worst = i;
+  }
+  const TierPoint& point = result.points[worst];
+  result.why = fmt::format(
+      "{} are {:.2f} times as fast by the model as measured; {}", words_of(point), ratio(point),
+      cause_of(point, spread(measurements[worst].ops_per_s), ratio(point), result.points));
+}
+
 }  // namespace
 
 StorageFit fit_storage(StorageBench& bench, const StorageWorkload& like,
@@ -88,6 +149,7 @@ StorageFit fit_storage(StorageBench& bench, const StorageWorkload& like,
     result.worst = std::max(result.worst, error);
     result.mean += error / static_cast<double>(result.points.size());
   }
+  explain(measurements, result);
   return result;
 }
 

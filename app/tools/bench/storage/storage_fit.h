@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "app/tools/bench/storage/storage.h"
@@ -16,6 +17,11 @@ struct StorageFit {
   // How |predicted / measured - 1| is distributed over the points.
   double worst = 0;
   double mean = 0;
+  // The worst is so small that the model stands for the tier: at most kFits.
+  bool fits() const { return worst <= kFits; }
+  static constexpr double kFits = 0.25;
+  // Why it is not, in words that begin with the point that is farthest off. Empty: it fits.
+  std::string why;
   // Rounds that had to be cold and were not.
   int64_t left_out = 0;
 };

@@ -18,7 +18,7 @@ function draw() {
 }
 
 fill(document.body, report);
-judgeFigures(document.body);
+judgeFigures(document.body, report);
 draw();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 

@@ -3,12 +3,14 @@
 function runFigures(run, base) {
   const key = (name) => `${base}.${name}`;
   return section("figures", "Figures",
+    figure("exposed I/O share", "Share of the device's time that waiting for data cost; a wait behind queued steps costs nothing",
+      key("summary.exposed_io_share"), "share", [item(make("i", {}, "waited, hidden too "), show(key("summary.io_share"), "share"))],
+      key("summary.judged.exposed_io_share")),
     figure("images/s", "Images of the run / its wall time; beside it windows of a second", key("summary.images_per_s"), "rate",
       [item(make("i", {}, "windows "), show(key("summary.images_per_s_windows.min"), "rate"), " to ",
         show(key("summary.images_per_s_windows.max"), "rate"))]),
-    figure("I/O share", "Time the trainer blocked for its next batch / wall time", key("summary.io_share"), "share", [], true),
     figure("device idle", "Share of the device's time without work, whatever the cause", key("summary.device.idle_share"), "share",
-      [], true),
+      [], key("summary.judged.device.idle_share")),
     figure("AU", "Accelerator utilisation as MLPerf Storage defines it: busy / total, first step excluded", key("summary.device.au"),
       "share"),
     figure("checkpoint stall", "Time the trainer stood still for checkpoints / wall time", key("summary.segments_share.checkpoint_stall"), "share",
@@ -126,11 +128,11 @@ function ledgerCharts(run, group, base) {
   const fine = timeline.has("segments_share.compute") || timeline.has("segments_share.data_wait");
   const segments = SEGMENTS.map((name) => ({ name: name.replaceAll("_", " "), colour: name, course: fine ? timeline : steps,
     column: `segments_share.${name}`, exact: `${base}.summary.segments_share.${name}` }));
-  const stack = { stacked: true, thresholds: true, wide: true };
+  const stack = { stacked: true, wide: true };
   const causes = CAUSES.map((name) => ({ name, colour: CAUSE_COLOURS[name], exact: `${base}.summary.device.idle_share_by_cause.${name}`,
     course: timeline.has("device.idle_share_by_cause.data") ? timeline : steps, column: `device.idle_share_by_cause.${name}` }));
   return [new CourseChart(group, "Where the step goes", segments, { ...stack, share: "whole" }),
-    new CourseChart(group, "Device idle by cause", causes, { ...stack, share: "part" })];
+    new CourseChart(group, "Device idle by cause", causes, { ...stack, share: "part", thresholds: run.summary?.judged?.bounds })];
 }
 
 const isRate = (column, verb) => column.startsWith("tiers.") && column.endsWith(`.${verb}.mb_per_s`);
@@ -168,7 +170,8 @@ function headline(run, base) {
   const verdict = `${base}.summary.verdict`;
   return make("section", { class: "verdict", id: "verdict", "data-level": run.summary ? run.summary.verdict?.level ?? "unknown" : "failed" },
     make("div", { class: "mark", "aria-hidden": "true" }),
-    make("div", {}, make("h2", {}, item(show(`${verdict}.level`, "level"))), make("p", { class: "item say" }, show(`${verdict}.text`)),
+    make("div", {}, make("h2", {}, item(show(`${verdict}.title`))), make("p", { class: "item say" }, show(`${verdict}.text`)),
+      make("p", { class: "item next" }, make("i", {}, "try "), show(`${verdict}.next`)),
       make("p", { class: "item failure" }, show(`${base}.summary.error`)),
       run.summary ? "" : make("p", { class: "failure" },
         "There is no summary.json: the process was killed, or still runs. Charts show what it left."),

@@ -1,9 +1,10 @@
 // Several runs side by side: the same charts with a line for each, and what differs between them.
 
 const FIGURES = [
-  ["status", "summary.status", "text"], ["verdict", "summary.verdict.level", "level"],
+  ["status", "summary.status", "text"], ["verdict", "summary.verdict.title", "text"], ["cause", "summary.verdict.cause", "name"],
   ["images/s", "summary.images_per_s", "rate"], ["images/s, median window", "summary.images_per_s_windows.median", "rate"],
-  ["I/O share", "summary.io_share", "share", "threshold"], ["device idle", "summary.device.idle_share", "share", "threshold"],
+  ["exposed I/O share", "summary.exposed_io_share", "share", "summary.judged.exposed_io_share"], ["I/O share", "summary.io_share", "share"],
+  ["device idle", "summary.device.idle_share", "share", "summary.judged.device.idle_share"],
   ["AU", "summary.device.au", "share"], ["checkpoint stall", "summary.segments_share.checkpoint_stall", "share"],
   ["steps", "summary.steps", "count"], ["wall time", "summary.wall_s", "span"], ["first batch after", "summary.first_batch_s", "seconds"],
   ["loss", "summary.loss", "number"], ["top-1", "summary.evaluation.accuracy.top1", "share"],
@@ -27,8 +28,8 @@ function figuresTable(report) {
       const place = run.tiers.findIndex((one) => one.tier === tier && moves(one, field));
       return place < 0 ? null : show(`runs.${at}.tiers.${place}.${field}.busy_mb_per_s`, "megabytes_per_second");
     })]));
-  return card("Figures", { class: "full" }, grid(["", ...heads(report.runs)], [...used.map(([label, key, format, kind]) => [label,
-    ...report.runs.map((_, at) => show(`runs.${at}.${key}`, format, kind ? { "data-threshold": "" } : {}))]), ...tiers]));
+  return card("Figures", { class: "full" }, grid(["", ...heads(report.runs)], [...used.map(([label, key, format, judged]) => [label,
+    ...report.runs.map((_, at) => show(`runs.${at}.${key}`, format, judged ? { "data-judged": `runs.${at}.${judged}` } : {}))]), ...tiers]));
 }
 
 function differences(title, report, field) {

@@ -54,7 +54,8 @@ function stateCell(run) {
 
 function share(run, figure) {
   const value = run.figures[figure];
-  return value === undefined ? null : words(FORMATS.share(value), { class: `say-${level(value)}` });
+  const judged = look(run, `judged.${figure}.level`);  // by the server, where it costs the device something
+  return value === undefined ? null : words(FORMATS.share(value), judged ? { class: `say-${judged}` } : {});
 }
 
 function rate(run) {
@@ -67,7 +68,7 @@ function rate(run) {
 
 function row(run) {
   return [nameCell(run), run.started_unix_s ? words(clock(run.started_unix_s)) : null, stateCell(run), rate(run),
-    share(run, "device.idle_share"), share(run, "io_share"), run.verdict ? words(LEVELS[run.verdict] ?? run.verdict) : null,
+    share(run, "device.idle_share"), share(run, "io_share"), run.verdict ? words(FORMATS.word(FORMATS.name(run.verdict))) : null,
     words(differences(run))];
 }
 

@@ -1,20 +1,24 @@
 #include "app/tools/bench/storage/storage.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "app/tools/bench/storage/storage_fit.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/metrics/verdict.h"
+#include "io/metrics/cache_verdict.h"
 #include "io/storage/file_tree.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"
@@ -207,6 +211,38 @@ TEST_F(StorageBenchTest, a_round_is_as_cold_as_any_other_measurement) {
   ASSERT_TRUE(found.cached);
   EXPECT_GT(*found.cached, 0.01);
   EXPECT_EQ(found.counts, is_cold(*found.cached));
+}
+
+// A device that gets slower with threads: no figures of an emulated tier say so.
+class Crowded final : public FileLayer {
+ public:
+  int64_t call(const FileCall& call, const Next& next) override {
+    if (call.op != FileCall::Op::read && call.op != FileCall::Op::write) return next(call);
+    const int64_t others = inside_++;
+    const auto wait = std::chrono::microseconds(500) * (1 + 20 * others);
+    std::this_thread::sleep_for(wait);
+    const int64_t result = next(call);
+    --inside_;
+    return result;
+  }
+
+ private:
+  std::atomic<int64_t> inside_ = 0;
+};
+
+// "worst 114.7 %" stood there without a word.
+TEST(StorageFit, says_that_it_does_not_fit_and_why) {
+  StorageFit fit;
+  fit.worst = 0.1;
+  EXPECT_TRUE(fit.fits());
+  const TemporaryDirectory root;
+  Layered tier{root.path(), std::make_shared<Crowded>()};
+  StorageBench bench(tier, never);
+  const StorageWorkload workload{.block_bytes = 8 * kPage, .transfer_bytes = kPage};
+  const StorageFit crowded = fit_storage(bench, workload, {1, 8}, 2);
+  ASSERT_FALSE(crowded.fits()) << crowded.worst;
+  EXPECT_THAT(crowded.why, testing::HasSubstr("times as fast by the model as measured"));
+  EXPECT_THAT(crowded.why, testing::HasSubstr("; "));
 }
 
 TEST(StorageBenchOfTmpfs, is_never_cold) {

@@ -123,6 +123,37 @@ TEST_F(Compare, conditions_that_differ_are_named) {
   EXPECT_NE(reason("/status", "failed").find("has not completed"), std::string::npos);
 }
 
+// Shares of 0.001 % and 0.002 % differ surely, and for nobody.
+TEST_F(Compare, a_difference_that_is_nothing_is_none) {
+  const auto with_share = [&](const char* name, double share) {
+    std::string steps = "steps,wall_s,images_per_s,io_share\n10,9,1,0.9\n";
+    for (int i = 0; i < 30; ++i) {
+      steps +=
+          fmt::format("{},{},100,{}\n", 20 + 10 * i, 11 + 2 * i, share * (1 + 0.001 * (i % 3)));
+    }
+    root.write(std::string(name) + "/summary.json", summary.dump());
+    root.write(std::string(name) + "/environment.json", "{}");
+    root.write(std::string(name) + "/config.yaml", config);
+    root.write(std::string(name) + "/steps.csv", steps);
+    return read_run(root / name);
+  };
+  const RunFiles a = with_share("little", 1e-5), b = with_share("twice", 2e-5);
+  EXPECT_EQ(compare({a}, {b}, compare_metric("io_share")).verdict, CompareVerdict::same);
+  EXPECT_EQ(compare({a}, {with_share("much", 0.1)}, compare_metric("io_share")).verdict,
+            CompareVerdict::different);
+}
+
+TEST_F(Compare, a_run_that_shared_an_emulated_tier_is_not_comparable) {
+  const RunFiles a = run(100);
+  summary["tiers"]["data"]["processes"] = 2;
+  const Comparison found = between(a, run(185));
+  EXPECT_EQ(found.verdict, CompareVerdict::not_comparable);
+  EXPECT_THAT(found.reasons.front(),
+              testing::HasSubstr("shared the emulated tier 'data' with 1 processes of other runs"));
+  summary["local_ranks"] = 2;
+  EXPECT_EQ(between(a, run(100)).verdict, CompareVerdict::same);
+}
+
 TEST_F(Compare, another_data_set_or_model_is_not_comparable_but_another_tier_is) {
   const RunFiles a = run(100);
   config = "dataset: {type: image_folder, storage: slow}\nmodel: {type: alexnet}\n";
@@ -175,7 +206,8 @@ TEST_F(Compare, says_what_differs_in_configuration_and_environment) {
 
 TEST_F(Compare, an_unknown_metric_is_an_error_that_lists_them) {
   EXPECT_EQ(error_of([] { compare_metric("speed"); }),
-            "--metric: 'speed': expected one of images_per_s, io_share, device.idle_share, "
+            "--metric: 'speed': expected one of images_per_s, exposed_io_share, io_share, "
+            "device.idle_share, "
             "segments_share.h2d, segments_share.compute, segments_share.allreduce, "
             "segments_share.checkpoint_stall");
 }

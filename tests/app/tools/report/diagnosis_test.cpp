@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/tools/doctor/doctor.h"
+#include "app/tools/report/run_files.h"
 
 namespace stoker {
 namespace {
@@ -35,60 +35,90 @@ RunFiles input_bound() {
   return run;
 }
 
-TEST(Diagnosis, a_run_that_failed_or_is_too_short_is_not_judged) {
+TEST(VerdictOfARun, a_run_that_failed_or_is_too_short_is_not_judged) {
   RunFiles run = input_bound();
   run.summary["status"] = "failed";
   run.summary["error"] = "disk full";
-  EXPECT_EQ(diagnose(run).text, "Cannot say: the run failed: disk full.");
+  EXPECT_EQ(verdict_of(run).text, "The run failed: disk full");
   run = input_bound();
   run.summary["steps"] = 3;
-  EXPECT_EQ(diagnose(run).outcome, Diagnosis::Outcome::unknown);
-  EXPECT_EQ(diagnose(run).resource, "unknown");
+  EXPECT_EQ(verdict_of(run).level, Verdict::Level::unknown);
+  EXPECT_EQ(verdict_of(run).cause, "unknown");
   run = input_bound();
   run.summary["first_batch_s"] = 5;
-  EXPECT_NE(diagnose(run).text.find("filling of the pipeline"), std::string::npos);
+  EXPECT_NE(verdict_of(run).text.find("filling of the pipeline"), std::string::npos);
 }
 
-TEST(Diagnosis, decoding_on_busy_cores_wants_less_work) {
-  const Diagnosis found = diagnose(input_bound());
-  EXPECT_EQ(found.outcome, Diagnosis::Outcome::bound);
-  ASSERT_EQ(found.resource, "decode");
+TEST(VerdictOfARun, decoding_on_busy_cores_wants_less_work) {
+  const Verdict found = verdict_of(input_bound());
+  EXPECT_EQ(found.level, Verdict::Level::input_bound);
+  ASSERT_EQ(found.cause, "decode");
   EXPECT_NEAR(found.findings.front().cost, 0.565, 0.001);
   EXPECT_EQ(found.findings.front().overrides,
             std::vector<std::string>{"decoder.scaled_decode=true"});
 }
 
-TEST(Diagnosis, decoding_beside_idle_cores_wants_workers) {
+TEST(VerdictOfARun, decoding_beside_idle_cores_wants_workers) {
   RunFiles run = input_bound();
   run.environment["cpu"]["cores"] = 16;
-  EXPECT_EQ(diagnose(run).findings.front().overrides,
+  run.summary["system"]["cores"] = 16;
+  EXPECT_EQ(verdict_of(run).findings.front().overrides,
             std::vector<std::string>{"loader.workers=16"});
 }
 
-TEST(Diagnosis, other_processes_are_blamed_where_they_hold_the_cores) {
+TEST(VerdictOfARun, other_processes_are_blamed_where_they_hold_the_cores) {
   RunFiles run = input_bound();
   run.summary["process"]["cores"] = 2;
   run.summary["system"]["busy_cores"] = 4;
-  EXPECT_EQ(diagnose(run).resource, "cpu_contention");
+  run.summary["system"]["cores"] = 4;
+  EXPECT_EQ(verdict_of(run).cause, "cpu_contention");
   run.summary["device"]["idle_s"]["data"] = 0;  // computing on the CPU is disturbed, too
   run.summary["device"]["busy_s"] = 10;
-  EXPECT_EQ(diagnose(run).resource, "cpu_contention");
+  EXPECT_EQ(verdict_of(run).cause, "cpu_contention");
   run.summary["device"]["timing_method"] = "events";
-  EXPECT_EQ(diagnose(run).resource, "compute");
+  EXPECT_EQ(verdict_of(run).cause, "compute");
 }
 
-TEST(Diagnosis, a_cold_first_epoch_is_told_from_slow_storage) {
+// A run that others starve of cores uses few of them: that is no room for more workers.
+TEST(VerdictOfARun, a_starved_run_is_told_who_has_the_cores_and_not_to_want_more_workers) {
+  RunFiles run = input_bound();
+  run.summary["process"]["cores"] = 0.6;
+  run.summary["system"] = {{"busy_cores", 3.9}, {"cores", 4}};
+  const Verdict found = verdict_of(run);
+  EXPECT_EQ(found.cause, "cpu_contention");
+  EXPECT_EQ(found.level, Verdict::Level::contended);
+  EXPECT_TRUE(found.findings.front().overrides.empty());
+}
+
+// Decoders that sleep, or wait for a tier, want no core, whatever others do.
+TEST(VerdictOfARun, busy_neighbours_are_not_blamed_where_nobody_waits_for_a_core) {
+  RunFiles run = input_bound();
+  run.environment["cpu"]["cores"] = 16;
+  run.summary["process"] = {{"cores", 0.2}, {"waiting_threads", 0.1}};
+  run.summary["system"] = {{"busy_cores", 12.2}, {"cores", 16}};
+  EXPECT_EQ(verdict_of(run).findings.front().overrides,
+            std::vector<std::string>{"loader.workers=16"});
+}
+
+// Two cores of a machine with 64: what others do elsewhere takes nothing from them.
+TEST(VerdictOfARun, a_limit_of_cores_is_not_mistaken_for_other_processes) {
+  RunFiles run = input_bound();
+  run.environment["cpu"]["cores"] = 2;
+  run.summary["process"] = {{"cores", 1.9}, {"usable_cores", 2}};
+  run.summary["system"] = {{"busy_cores", 30}, {"cores", 64}};
+  EXPECT_EQ(verdict_of(run).cause, "decode");
+  EXPECT_EQ(verdict_of(run).findings.front().overrides,
+            std::vector<std::string>{"decoder.scaled_decode=true"});
+}
+
+TEST(VerdictOfARun, a_cold_first_epoch_is_told_from_slow_storage) {
   RunFiles run = input_bound();
   run.summary["loaders"]["train"]["stages"]["read"]["duration_s"]["sum"] = 38;
   run.summary["loaders"]["train"]["stages"]["decode"]["duration_s"]["sum"] = 1;
-  EXPECT_EQ(diagnose(run).resource, "storage_latency");
-  const std::string path = testing::TempDir() + "/cold.csv";
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  std::fputs("steps,epoch,segments_s.data_wait\n50,0,5.8\n100,1,6\n", file);
-  std::fclose(file);
-  run.steps = Table::read(path);
-  const Diagnosis cold = diagnose(run);
-  EXPECT_EQ(cold.resource, "cold_cache");
+  EXPECT_EQ(verdict_of(run).cause, "storage_latency");
+  run.summary["first_epoch"] = {{"steps", 50}, {"data_wait_s", 5.8}};
+  const Verdict cold = verdict_of(run);
+  EXPECT_EQ(cold.cause, "cold_cache");
   EXPECT_TRUE(cold.findings.front().overrides.empty());
   EXPECT_FALSE(cold.findings.front().advice.empty());
 }
@@ -104,25 +134,25 @@ RunFiles reading(const std::string& tier, const std::string& reads) {
   return run;
 }
 
-TEST(Diagnosis, every_profile_of_an_emulated_tier_is_known) {
+TEST(VerdictOfARun, every_profile_of_an_emulated_tier_is_known) {
   // 32 MB/s, four reads under way.
   const std::string reads =
       R"({"data": {"read": {"duration_s": {"sum": 38}, "bytes": 320000000, "busy_s": 10}}})";
   const std::string inner = ", inner: {type: posix, root: x}}";
   EXPECT_EQ(
-      diagnose(reading("{type: emulated, profile: nfs, read_mb_per_s: 40" + inner, reads)).resource,
+      verdict_of(reading("{type: emulated, profile: nfs, read_mb_per_s: 40" + inner, reads)).cause,
       "storage_bandwidth");
   for (const char* profile : {"hdd", "nfs", "s3-like"}) {
-    const Diagnosis found =
-        diagnose(reading(std::string("{type: emulated, profile: ") + profile + inner, reads));
-    EXPECT_EQ(found.resource, "storage_latency") << profile;
+    const Verdict found =
+        verdict_of(reading(std::string("{type: emulated, profile: ") + profile + inner, reads));
+    EXPECT_EQ(found.cause, "storage_latency") << profile;
     EXPECT_NE(found.findings.front().evidence.back().find("data (emulated) can do "),
               std::string::npos)
         << profile;
   }
 }
 
-TEST(Diagnosis, the_tier_is_found_behind_copies_and_decoded_pixels) {
+TEST(VerdictOfARun, the_tier_is_found_behind_copies_and_decoded_pixels) {
   RunFiles run = reading(
       "{type: cached, in: {type: memory}, inner: {type: emulated, read_mb_per_s: 40, "
       "write_mb_per_s: 40, inner: {type: posix, root: x}}}",
@@ -130,14 +160,14 @@ TEST(Diagnosis, the_tier_is_found_behind_copies_and_decoded_pixels) {
           "data.inner": {"read": {"duration_s": {"sum": 32}, "bytes": 80000000, "busy_s": 2.1}}})");
   const std::string was = "{type: image_folder, storage: data}";
   run.config.replace(run.config.find(was), was.size(), "{type: decoded, inner: " + was + "}");
-  const Diagnosis found = diagnose(run);
-  EXPECT_EQ(found.resource, "storage_bandwidth");
+  const Verdict found = verdict_of(run);
+  EXPECT_EQ(found.cause, "storage_bandwidth");
   EXPECT_NE(found.findings.front().evidence.front().find("tier 'data.inner' gave 38.1 MB/s"),
             std::string::npos);
   EXPECT_TRUE(found.findings.front().overrides.empty());  // copies are there already
 }
 
-TEST(Diagnosis, an_emulated_tier_that_fell_behind_gave_all_it_could) {
+TEST(VerdictOfARun, an_emulated_tier_that_fell_behind_gave_all_it_could) {
   const std::string tier =
       "{type: emulated, read_mb_per_s: 500, write_mb_per_s: 500, inner: {type: posix, root: x}}";
   const auto reads = [](const char* overrun_s) {
@@ -145,20 +175,20 @@ TEST(Diagnosis, an_emulated_tier_that_fell_behind_gave_all_it_could) {
                         "overruns": 9, "overrun_s": )" +
            std::string(overrun_s) + "}}";
   };
-  EXPECT_EQ(diagnose(reading(tier, reads("0.5"))).resource, "storage_latency");
-  EXPECT_EQ(diagnose(reading(tier, reads("30"))).resource, "storage_bandwidth");
+  EXPECT_EQ(verdict_of(reading(tier, reads("0.5"))).cause, "storage_latency");
+  EXPECT_EQ(verdict_of(reading(tier, reads("30"))).cause, "storage_bandwidth");
 }
 
-TEST(Diagnosis, bad_samples_reports_and_measuring_are_listed_by_cost) {
+TEST(VerdictOfARun, bad_samples_reports_and_measuring_are_listed_by_cost) {
   RunFiles run = input_bound();
-  run.summary["skipped"] = {{"corrupt", 800}};
+  run.summary["loaders"]["train"]["skipped"] = {{"corrupt", 800}};
   run.summary["segments_s"]["log"] = 2;
   run.summary["overhead_share"] = 0.1;
   run.summary["device"]["idle_s"] = {{"data", 4}, {"host", 2}};
-  const Diagnosis found = diagnose(run);
+  const Verdict found = verdict_of(run);
   std::vector<std::string> names;
   for (size_t i = 0; i < found.findings.size(); ++i) {
-    names.push_back(found.findings[i].resource);
+    names.push_back(found.findings[i].cause);
     if (i > 0) {
       EXPECT_LE(found.findings[i].cost, found.findings[i - 1].cost);
     }
@@ -167,12 +197,12 @@ TEST(Diagnosis, bad_samples_reports_and_measuring_are_listed_by_cost) {
                                              "prefetch_depth"}));
 }
 
-TEST(Diagnosis, copies_that_pause_want_to_be_made_ahead) {
+TEST(VerdictOfARun, copies_that_pause_want_to_be_made_ahead) {
   RunFiles run = input_bound();
   run.summary["device"] = {
       {"observed_s", 10}, {"busy_s", 7}, {"copy_s", 3}, {"idle_s", {{"h2d", 3}}}};
-  const Diagnosis found = diagnose(run);
-  EXPECT_EQ(found.resource, "h2d_copy");
+  const Verdict found = verdict_of(run);
+  EXPECT_EQ(found.cause, "h2d_copy");
   EXPECT_EQ(found.findings.front().overrides,
             std::vector<std::string>{"loader.type=device_prefetched"});
 }

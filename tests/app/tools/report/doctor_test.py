@@ -99,13 +99,15 @@ CASES = {
 }
 
 
-class DoctorTest(StokerTest):
+class DoctorRuns(StokerTest):
     CONFIG = configuration(
         device="{type: emulated, step_ms: 20}",
         dataset="{type: image_folder, storage: data, split: {train_per_class: 20, test_per_class: 1}}",
         decoder="{type: turbojpeg, size: 32}", loader="{type: prefetched, batch_size: 4, workers: 2}",
         training="{max_steps: 20}", metrics="{every_steps: 10, sinks: [{type: csv}]}")
 
+
+class DoctorTest(DoctorRuns):
     def assert_accepted(self, run, diagnosis):
         for finding in diagnosis["findings"]:
             self.stoker("check", run / "config.yaml", *finding["overrides"])
@@ -120,7 +122,7 @@ class DoctorTest(StokerTest):
             contended = others.share() > 0.1
             diagnosis = self.json("doctor", run)
             self.assert_accepted(run, diagnosis)
-            correct = diagnosis["resource"] in (answers | {"cpu_contention"} if contended else answers)
+            correct = diagnosis["cause"] in (answers | {"cpu_contention"} if contended else answers)
             if correct or not contended:
                 break
         return diagnosis, correct
@@ -132,7 +134,7 @@ class DoctorTest(StokerTest):
             diagnosis, correct = self.diagnosis(answers, overrides)
             right += correct
             first = diagnosis["findings"][0] if diagnosis["findings"] else {"cost": 0, "overrides": []}
-            print(f"{'right' if correct else 'WRONG'}  {name}: {diagnosis['resource']} ({100 * first['cost']:.0f} %)  "
+            print(f"{'right' if correct else 'WRONG'}  {name}: {diagnosis['cause']} ({100 * first['cost']:.0f} %)  "
                   f"{' '.join(first['overrides'])}", flush=True)
             if not correct:
                 print(json.dumps(diagnosis, indent=2), flush=True)

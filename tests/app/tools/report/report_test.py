@@ -104,7 +104,7 @@ def check_values(shown, data, required=()):
         assert key in found, f"{key} is not shown"
 
 
-RUN_VALUES = ("images_per_s", "io_share", "device.idle_share", "device.au", "verdict.text", "steps", "images", "wall_s", "first_batch_s",
+RUN_VALUES = ("exposed_io_share", "images_per_s", "io_share", "device.idle_share", "device.au", "verdict.text", "steps", "images", "wall_s", "first_batch_s",
               "conditions.page_cache", "device.name", "closure_error", "checkpoints.saved", "checkpoints.save_s.median",
               "slowest_samples.read.0.key", "slowest_samples.read.9.seconds", "slowest_samples.decode.0.seconds")
 
@@ -336,7 +336,7 @@ def check_compare(run, other):
     assert same["verdict"] == "same" and same["metrics"][0]["difference"] == 0 and not same["config"], same
     both = json.loads(stoker(run.parent, "compare", run, other, "--json"))
     assert {row["key"] for row in both["config"]} == {"loader.type"}, both["config"]
-    assert [row["name"] for row in both["metrics"]][:3] == ["images_per_s", "io_share", "device.idle_share"]
+    assert [row["name"] for row in both["metrics"]][:4] == ["images_per_s", "exposed_io_share", "io_share", "device.idle_share"]
     assert "windows of a run are not independent" in stoker(run.parent, "compare", run, other)
     stoker(run.parent, "compare", run, run.parent, code=3)
     stoker(run.parent, "compare", run, other, "--metric", "speed", code=2)

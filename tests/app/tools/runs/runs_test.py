@@ -203,6 +203,8 @@ class Served(Runs):
                 self.assertEqual(len(shown["rows"]), 4)
                 self.assertIn("running", shown["rows"][0])  # the newest first
                 self.assertFalse(shown["wide"])
+                judged = "[...document.querySelectorAll('#list [class^=say-]')].map((one) => one.className).join(' ')"
+                self.assertRegex(browser.until(judged), "^say-(fine|moderate|bound)( say-(fine|moderate|bound))*$")
             self.assertEqual(len([link for link in shown["links"] if "/report?run=" in link]), 4)
             self.assertEqual(len([link for link in shown["links"] if "/report" not in link]), 1)  # the live page
             self.assertFalse(complaints(browser.events)[0])

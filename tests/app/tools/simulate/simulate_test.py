@@ -1,8 +1,8 @@
 """stoker simulate: by a measured run; what it says of its inputs; bad ones."""
-import json
+import os
 import unittest
 
-from stoker import StokerTest, configuration, emulated
+from stoker import MINI, StokerTest, configuration, emulated, flow
 
 
 class Simulate(StokerTest):
@@ -69,7 +69,42 @@ class Simulate(StokerTest):
         machine = self.dir / "machine.yaml"
         machine.write_text("workload: {data: {samples: 640}}\npublished: {points: [{figures: {wal_s: 1}}]}\n")
         self.assertIn("'wal_s'", self.stoker("simulate", "--machine", machine, code=2).stderr)
-        self.assertIn("no knob 'cores'", self.stoker("simulate", "--machine", machine, "--what-if", "cores=2", code=2).stderr)
+        self.assertIn("no knob 'disks'", self.stoker("simulate", "--machine", machine, "--what-if", "disks=2", code=2).stderr)
+
+    def test_four_ranks_on_the_cores_of_a_run_are_not_four_times_as_fast(self):
+        # By a run that computed all the time: the same cores for four ranks.
+        _, run = self.train("device={type: cpu}", "checkpoint={type: none}", "model={type: alexnet}", "decoder.size=64",
+                            "training={max_steps: 6, threads: 1}", f"storage.data={flow(type='posix', root=MINI)}")
+        one = self.simulate("--run", run)
+        inputs = {each["input"]: each for each in one["inputs"]}
+        self.assertEqual(int(inputs["machine.cores"]["value"]), os.cpu_count())
+        self.assertIn("environment.json", inputs["machine.cores"]["from"])
+        self.assertEqual(inputs["workload.costs.step_cores"]["value"], "1")
+        self.assertGreater(float(inputs["workload.costs.core_share"]["value"]), 0)
+        computing = ["workload.costs.core_share=1", "machine.ranks_per_node=8", "machine.cores=2"]
+        limited = self.simulate("--run", run, *computing)["results"][0]
+        free = self.simulate("--run", run, *computing[:2], "machine.cores=64")["results"][0]
+        self.assertLess(limited["images_per_s"], 0.3 * free["images_per_s"])
+        self.assertAlmostEqual(limited["busy_cores"], 2, delta=0.1)
+        text = self.stoker("simulate", "--run", run, *computing).stdout
+        self.assertIn("the 2 cores of each node are busy all the time and limit this", text)
+        self.assertIn("it needs 8.0 busy cores", text)
+        self.assertIn("busy cores on each node of its 64", self.stoker("simulate", "--run", run, *computing[:2], "machine.cores=64").stdout)
+
+    def test_the_result_comes_first_in_words_of_the_user(self):
+        machine = self.dir / "machine.yaml"
+        machine.write_text("workload: {data: {samples: 640}, costs: {decode_ms: 1, read_ms: 20, step_ms: 1}, "
+                           "loader: {type: prefetched, workers: 12}}\n")
+        text = self.stoker("simulate", "--machine", machine, "--what-if", "workers=2x,workers=4x").stdout
+        lines = text.splitlines()
+        self.assertRegex(lines[0], "^what .*threads that read .*busy cores")
+        self.assertEqual([line.split()[0] for line in lines[1:4]], ["baseline", "workers=2x", "workers=4x"])
+        self.assertLess(len(lines), 10)  # no inputs, unless they are asked for
+        for word in ("reads %", "steps of ranks a second", "idle for peers"):
+            self.assertNotIn(word, text)
+        self.assertIn("inputs that were measured or given, and", text)
+        every = self.stoker("simulate", "--machine", machine, "--inputs").stdout
+        self.assertGreater(every.index("workload.costs.decode_ms"), every.index("SIMULATED"))
 
 
 if __name__ == "__main__":

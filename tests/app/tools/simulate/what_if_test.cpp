@@ -51,6 +51,21 @@ TEST(WhatIf, the_loader_is_turned_as_by_its_options) {
   EXPECT_EQ(loader.batch_size, 8);
 }
 
+// 2x and then 4x made 8x of one row.
+TEST(WhatIf, a_knob_that_is_named_again_is_another_row) {
+  using Rows = std::vector<std::string>;
+  EXPECT_EQ(what_ifs("workers=2x,workers=4x"), (Rows{"workers=2x", "workers=4x"}));
+  EXPECT_EQ(what_ifs("decode=2x,storage=4x"), (Rows{"decode=2x,storage=4x"}));
+  EXPECT_EQ(what_ifs("decode=2x,workers=1,ranks=2,workers=3"),
+            (Rows{"decode=2x,workers=1,ranks=2", "decode=2x,workers=3,ranks=2"}));
+  EXPECT_EQ(what_ifs("ranks=1,ranks=2,workers=1,workers=2").size(), 4u);
+}
+
+TEST(WhatIf, cores_are_a_number) {
+  EXPECT_EQ(turned(small(), "cores=16").options.machine.cores, 16);
+  EXPECT_THAT(refused_knobs("cores=2x"), HasSubstr("a whole number"));
+}
+
 TEST(WhatIf, what_is_no_knob_or_no_value_is_refused) {
   EXPECT_THAT(refused_knobs("decod=2x"),
               HasSubstr("there is no knob 'decod' (did you mean 'decode'?)"));

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
-#include "app/tools/doctor/finding.h"
+#include "io/metrics/verdict/finding.h"
 
 namespace stoker {
 namespace {
 
 constexpr int64_t kRarer = 10;
 constexpr int64_t kEightfoldBatch = 8;
-constexpr double kAllCores = 0.9;
-constexpr double kManyOthers = 0.25;  // share of all cores
-constexpr double kOwn = 0.4;          // likewise
 
 Finding evaluation(const Evidence& e) {
   const double cost = e.share(std::min(e.eval_s, e.host_s));
@@ -56,24 +53,6 @@ Finding overhead(const Evidence& e, double rest) {
           {fmt::format("loader.batch_size={}", kEightfoldBatch * e.batch_size)}};
 }
 
-// Computing on the CPU beside others: the device counts as busy while it waits for a core.
-Findings contention(const Evidence& e) {
-  if (!e.own_cores || !e.others_cores || !e.on_host) return {};
-  const double others = *e.others_cores, own = *e.own_cores;
-  if (own + others < kAllCores * e.cores || others < kManyOthers * e.cores ||
-      own < kOwn * e.cores) {
-    return {};
-  }
-  const double cost = others / (own + others);
-  return {{"cpu_contention",
-           "Other processes take cores from this one, which computes on the CPU.",
-           cost,
-           {fmt::format("of {:.0f} cores others kept {:.1f} busy, this process {:.1f}", e.cores,
-                        others, own)},
-           {},
-           "let this run have the machine, or fewer jobs on it"}};
-}
-
 Finding measuring(const Evidence& e) {
   const double cost = std::min(1.0, e.measuring_s / std::max(e.wall_s, 1e-9));
   return {
@@ -87,7 +66,7 @@ Finding measuring(const Evidence& e) {
 }  // namespace
 
 Findings host_findings(const Evidence& e) {
-  Findings findings = contention(e);
+  Findings findings;
   const double host = std::max(0.0, e.host_s - e.eval_s);
   if (e.eval_s > 0) findings.push_back(evaluation(e));
   if (e.log_s > 0) findings.push_back(reporting(e, host));

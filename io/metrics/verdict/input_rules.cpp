@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/doctor/finding.h"
 #include "io/core/text/json.h"
+#include "io/metrics/verdict/finding.h"
 
 namespace stoker {
 namespace {
@@ -65,7 +65,7 @@ Findings storage_findings(const Evidence& e, double cost) {
   const Reading reading = reading_of(e);
   Finding finding{"storage_latency", "", cost, storage_evidence(e, reading)};
   if (at_its_rate(e, reading)) {
-    finding.resource = "storage_bandwidth";
+    finding.cause = "storage_bandwidth";
     finding.text =
         fmt::format("Tier '{}' gives all that it can: fewer bytes or a faster tier.", e.tier);
     finding.advice =
@@ -86,44 +86,44 @@ Findings storage_findings(const Evidence& e, double cost) {
 
 // Decoding.
 
-constexpr double kBusyCores = 0.75;
-constexpr double kOthersInTheWay = 0.25;  // share of all cores
-constexpr double kHungry = 0.25;          // likewise; whoever wants them gets so much beside others
+constexpr double kFreeCores = 0.25;  // share of those that this process may use
 constexpr int64_t kMoreDecoders = 4;
-
-// Another worker would find a core, or does not want one: decoders may wait for something else.
-bool has_room(const Evidence& e) {
-  const double own = e.own_cores.value_or(e.cores);
-  return own < kHungry * e.cores || own + e.others_cores.value_or(0) < kBusyCores * e.cores ||
-         static_cast<double>(e.workers) < e.cores;
-}
 
 std::vector<std::string> decode_evidence(const Evidence& e) {
   std::vector<std::string> lines{
       fmt::format("{:.0f} % of the loader's work is decoding: {:.2f} ms a sample",
                   100 * e.decode_s / (e.read_s + e.decode_s),
                   1e3 * e.decode_s / std::max(1.0, e.reads)),
-      fmt::format("{} workers on {:.0f} cores", e.workers, e.cores)};
+      fmt::format("{} workers on {:g} cores", e.workers, e.cores)};
   if (e.own_cores) {
     lines.push_back(fmt::format("this process kept {:.1f} cores busy, others {:.1f}", *e.own_cores,
                                 e.others_cores.value_or(0)));
   }
+  if (e.waiting_threads) {
+    lines.push_back(fmt::format("{:.1f} of its threads waited for a core", *e.waiting_threads));
+  }
   return lines;
+}
+
+// Who uses the cores comes first: a loader that is starved of them looks like one with too few
+// workers, or with too few batches ahead.
+Finding crowded_out(const Evidence& e, double cost) {
+  return {"cpu_contention",
+          "Other processes use the cores that decoding needs.",
+          cost,
+          decode_evidence(e),
+          {},
+          "let this run have the machine, or fewer jobs on it"};
 }
 
 Findings decode_findings(const Evidence& e, double cost) {
   Finding finding{"decode", "", cost, decode_evidence(e)};
-  if (has_room(e)) {
+  if (e.crowded()) return {crowded_out(e, cost)};
+  if (e.free_cores() >= kFreeCores * e.cores) {
     const auto workers = std::max(kMoreDecoders * e.workers, counted(e.cores));
     finding.text = "Decoding holds the device up, and there is room for more workers.";
     finding.overrides = {fmt::format("loader.workers={}", workers)};
     if (!e.has_workers) finding.overrides.emplace_back("loader.type=prefetched");
-    return {finding};
-  }
-  if (e.others_cores.value_or(0) > kOthersInTheWay * e.cores) {
-    finding.resource = "cpu_contention";
-    finding.text = "Other processes use the cores that decoding needs.";
-    finding.advice = "let this run have the machine, or fewer jobs on it";
     return {finding};
   }
   finding.text = "Decoding holds the device up, and every core is busy: less work for each sample.";
@@ -161,7 +161,7 @@ std::vector<std::string> pipeline_evidence(const Evidence& e) {
 Finding no_pause(const Evidence& e, double cost) {
   Finding finding{"prefetch_depth", "", cost, pipeline_evidence(e)};
   if (e.total_s < kTinyStep * static_cast<double>(e.steps)) {
-    finding.resource = "host_overhead";
+    finding.cause = "host_overhead";
     finding.text = fmt::format(
         "Steps of {:.2f} ms are as short as handing over a batch takes: larger batches.",
         1e3 * e.total_s / static_cast<double>(e.steps));
@@ -177,7 +177,7 @@ Finding no_pause(const Evidence& e, double cost) {
         kDeeper *
             std::max<int64_t>(1, whole_setting(e.config, "loader.prefetch_batches").value_or(1)))};
   } else {
-    finding.resource = "no_prefetch";
+    finding.cause = "no_prefetch";
     finding.text = fmt::format(
         "Loader {} does nothing ahead: reading and training take turns although they could go on "
         "side by side.",
@@ -212,6 +212,10 @@ constexpr double kAlwaysCopying = 0.85;  // share of the time
 Findings input_findings(const Evidence& e) {
   if (e.data_s <= 0) return {};
   if (only_first_epoch(e)) return {cold_cache(e)};
+  if (e.strangers > 0 && e.read_s > e.decode_s) return {};  // sharing_findings() has them
+  if ((e.crowded() || e.limited()) && e.works_ahead && e.decode_s >= e.read_s) {
+    return decode_findings(e, e.share(e.data_s));
+  }
   // The run's time if no worker had ever paused; what is above it is the order of things, what is
   // left is the work itself.
   const double unpaused = std::max(e.total_s - e.data_s, std::min(e.production_s(), e.total_s));

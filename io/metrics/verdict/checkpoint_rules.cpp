@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "app/tools/doctor/finding.h"
 #include "io/core/text/json.h"
+#include "io/metrics/verdict/finding.h"
 
 namespace stoker {
 namespace {
@@ -60,8 +61,8 @@ Finding stall(const Evidence& e, const Saves& saves) {
                       fmt::format("{:.0f} sets, each durable {:.2f} s after it was begun (median), "
                                   "with {:.2f} s of training between two",
                                   saves.saved, saves.save_s, interval)};
-  const bool direct = e.checkpoint.written.size() == 1;
-  const bool async = e.checkpoint.snapshot == "async" || e.checkpoint.snapshot == "swap";
+  const bool direct = e.written.size() == 1;
+  const bool async = e.snapshot == "async" || e.snapshot == "swap";
   const std::string fast = fast_tier(e);
   if (direct && !fast.empty()) {
     finding.text =

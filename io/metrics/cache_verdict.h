@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "io/metrics/record/run_record.h"
 
@@ -13,36 +12,6 @@ namespace stoker {
 inline constexpr double kColdShare = 0.03;
 inline bool is_cold(double cached_share) { return cached_share <= kColdShare; }
 inline bool is_warm(double cached_share) { return cached_share >= 1 - kColdShare; }
-
-// What the device waits for, in words, and which figures show it. The worst of the causes of idle
-// time decides. No other text about a run may judge by one of them alone.
-struct Verdict {
-  enum class Level {
-    unknown,
-    fine,
-    moderate,
-    input_bound,
-    host_bound,
-    checkpoint_bound,
-    peers_bound,
-    stalled,
-    failed
-  };
-  Level level = Level::unknown;
-  // One sentence or two; then what they are concluded from, a line each.
-  std::string text;
-  std::vector<std::string> evidence;
-};
-// "input_bound": the word in summary.json.
-const char* to_string(Verdict::Level level);
-
-// A whole record (Hub::record). stalled_after_s: after this time without progress the run counts as
-// stalled.
-Verdict judge(const RunRecord& record, double stalled_after_s);
-
-// Whether a step, or a batch of the evaluation, ended lately, or the trainer waits for what has a
-// time limit of its own (RunMeter::State::stalled_s). Always so in other phases.
-bool makes_progress(const RunMeter::State& run, double stalled_after_s);
 
 // Where the data came from.
 struct CacheVerdict {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/tools/doctor/finding.h"
 #include "io/core/text/json.h"
+#include "io/metrics/verdict/finding.h"
 
 namespace stoker {
 

@@ -1,22 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
-#include "app/tools/report/run_files.h"
-#include "io/checkpoint/checkpointer.h"
 #include "io/core/config/node.h"
+#include "io/metrics/run_plan.h"
 
 namespace stoker {
 
-// What a run's files say about its time, in the form that the doctor's rules want. A value. Times
-// are seconds; what was not measured is absent. All rules see the run through this one struct, so
-// that they need no JSON and no file.
-struct Evidence {
+// What a run's record says about its time, in the form that the rules want. A value. Times are
+// seconds; what was not measured is absent. All rules see the run through this one struct.
+struct Evidence : RunPlan {
   // The resolved configuration.
   Node config;
-  // As summary.json has them: "completed", "stopped" or "failed", and why it failed.
+  // As the record has them: "train", "completed", "stopped" or "failed", and why it failed.
   std::string status;
   std::string error;
   // Counts of this process, without what came before a resume.
@@ -49,11 +48,6 @@ struct Evidence {
 
   // The loader's type.
   std::string loader;
-  // The loader has complete batches before they are asked for; and it has them on the device.
-  bool works_ahead = true;
-  bool copies_ahead = false;
-  // False: the trainer's own thread reads and decodes.
-  bool has_workers = true;
   // Threads that would read in parallel if the loader let them.
   int64_t workers = 0;
   int64_t batch_size = 0;
@@ -65,39 +59,43 @@ struct Evidence {
   // Samples that were read, and their encoded bytes.
   double reads = 0;
   double read_bytes = 0;
-  // The tier that the data set names. Empty: it reads none.
-  std::string tier;
-  // The tier keeps copies of another tier's objects.
-  bool keeps_copies = false;
-  // The tier that reads end at: the one behind the copies, where there are some; and its type.
-  std::string source;
-  std::string source_type;
-  // What was read of it, and the time with at least one read under way; an upper bound of that
-  // where the tier was not asked (mapped files).
+  // What was read of the source, and the time with at least one read under way; an upper bound of
+  // that where the tier was not asked (mapped files).
   double source_bytes = 0;
   double source_busy_s = 0;
-  // What the tier can do at most. Known only for an emulated one.
-  std::optional<double> source_mb_per_s;
   // An emulated tier could not give what its model allows: it gave all that it had.
   bool fell_behind = false;
+  // How many processes of other runs used the emulated device of one of the tiers at a time, and
+  // which tier it was.
+  double strangers = 0;
+  std::string shared_tier;
   // Waiting for data per step: in the first epoch of this process, and in the later ones.
   std::optional<double> first_epoch_wait_s;
   std::optional<double> later_wait_s;
   double first_epoch_steps = 0;
 
-  // Cores of the machine; at least 1.
+  // Cores that this process may use, of which a quota may leave a part, and that the machine has.
   double cores = 1;
+  double machine_cores = 1;
   // Cores that this process and that all others kept busy, means over the loop.
   std::optional<double> own_cores;
   std::optional<double> others_cores;
-
-  // What the options of the checkpointer say. `saves` is false if there is no checkpointer.
-  CheckpointerInfo checkpoint;
+  // Threads of this process that wanted a core and had none, a mean over the loop.
+  std::optional<double> waiting_threads;
 
   // Thread time that the run spent on measuring itself.
   double measuring_s = 0;
   // Samples that could not be used.
   double skipped = 0;
+
+  // Its threads wanted more cores than they got; true where nobody counted them.
+  bool starved() const;
+  // It has all the cores that it may use, and wants more.
+  bool limited() const;
+  // Others hold so many cores that this process does not get those that it may use.
+  bool crowded() const;
+  // Cores that this process could still get; where nobody counted, those without a worker.
+  double free_cores() const;
 
   // 0 if nothing was observed.
   double share(double seconds) const { return total_s > 0 ? seconds / total_s : 0; }
@@ -105,10 +103,12 @@ struct Evidence {
   double production_s() const;
 };
 
-// Reads no file and never throws for what a summary lacks: absent numbers are 0.
-// Error(ExitCode::config) where the configuration is no YAML. A component of a plug-in is not known
-// here; what only it could say keeps its default.
-Evidence gather(const RunFiles& run);
+// Never throws for what a record lacks: absent numbers are 0.
+Evidence gather(const nlohmann::json& record, const Node& config);
+
+// A plan as the record has it; from_json keeps the default of what is missing.
+void to_json(nlohmann::json& json, const RunPlan& plan);
+void from_json(const nlohmann::json& json, RunPlan& plan);
 
 // The value of a path such as "loader.workers" as text. Empty: the configuration has no such value.
 std::string setting(const Node& config, const std::string& path);

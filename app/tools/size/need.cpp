@@ -1,0 +1,184 @@
+#include "app/tools/size/need.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/tools/simulate/simulation.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+namespace {
+
+constexpr double kHolds = 0.97;  // of what the GPUs take
+constexpr int64_t kMostWorkers = 512;
+// Until the queues are filled, and until the end.
+constexpr int64_t kFill = 6, kSteps = 18;
+
+SimulationInputs with_workers(SimulationInputs inputs, int64_t workers) {
+  Component<Loader>& loader = inputs.options.workload.loader;
+  loader = changed(loader, {fmt::format("workers={}", workers)});
+  return inputs;
+}
+
+SimulationInputs with_tier(SimulationInputs inputs, const NamedTier& tier) {
+  inputs.options.machine.storage[tier.name] = tier.tier;
+  inputs.options.workload.data.tier = TierName{tier.name};
+  return inputs;
+}
+
+// What the GPUs of all nodes take, if nothing has to be loaded.
+double demand_of(SimulationInputs inputs) {
+  SimulatedWorkload& workload = inputs.options.workload;
+  workload.costs.read_ms = workload.costs.decode_ms = 0;
+  workload.data.tier.reset();
+  return simulate_steady(inputs).images_per_s;
+}
+
+class Search {
+ public:
+  Search(const SizeArguments& arguments, SimulationInputs inputs, double demand)
+      : asked_(arguments.workers), inputs_(std::move(inputs)), demand_(demand) {}
+
+  // tier: null where no tier is read.
+  TierNeed find(const NamedTier* tier) const {
+    const SimulationInputs inputs = tier == nullptr ? inputs_ : with_tier(inputs_, *tier);
+    TierNeed need;
+    need.name = tier == nullptr ? "" : tier->name;
+    if (asked_) {
+      need.workers = *asked_;
+      need.images_per_s = rate(inputs, *asked_);
+    } else {
+      choose_workers(inputs, first_guess(tier), need);
+    }
+    need.holds = need.images_per_s >= kHolds * demand_;
+    need.binds = need.holds ? "the GPUs" : binding(inputs, need);
+    if (need.binds == "the tier" && !asked_) choose_devices(*tier, need);
+    return need;
+  }
+
+ private:
+  static double rate(const SimulationInputs& inputs, int64_t workers) {
+    return simulate_steady(with_workers(inputs, workers)).images_per_s;
+  }
+
+  // Those of each GPU that have to be at work at one time, were there no queue anywhere.
+  int64_t first_guess(const NamedTier* tier) const {
+    const SimulatedCosts& costs = inputs_.options.workload.costs;
+    double sample_s = (costs.read_ms + costs.decode_ms) / 1e3;
+    if (tier != nullptr) sample_s += seconds(tier->tier.figures.costs().read_latency);
+    const double each = demand_ / static_cast<double>(inputs_.options.machine.ranks());
+    return std::clamp<int64_t>(std::llround(std::ceil(each * sample_s)), 1, kMostWorkers);
+  }
+
+  // More, as long as they help; then as few as do the same.
+  void choose_workers(const SimulationInputs& inputs, int64_t first, TierNeed& need) const {
+    int64_t workers = first;
+    double best = rate(inputs, workers);
+    while (best < kHolds * demand_ && workers < kMostWorkers) {
+      const int64_t more = std::min(kMostWorkers, workers + (workers + 1) / 2);
+      const double found = rate(inputs, more);
+      if (found < 1.01 * best) break;
+      workers = more;
+      best = found;
+    }
+    const double enough = best >= kHolds * demand_ ? kHolds * demand_ : kHolds * best;
+    for (int64_t least = 1; least < workers;) {
+      const int64_t middle = (least + workers) / 2;
+      const double found = rate(inputs, middle);
+      if (found < enough) {
+        least = middle + 1;
+      } else {
+        workers = middle;
+        best = found;
+      }
+    }
+    need.workers = workers;
+    need.images_per_s = best;
+  }
+
+  // As many as their number says, and then some: not all are busy at all times.
+  void choose_devices(NamedTier tier, TierNeed& need) const {
+    auto devices = static_cast<int64_t>(std::ceil(demand_ / need.images_per_s)) * tier.tier.stripes;
+    for (int attempt = 0; attempt < 4; ++attempt, devices += (devices + 2) / 3) {
+      tier.tier.stripes = devices;
+      TierNeed found;
+      choose_workers(with_tier(inputs_, tier), first_guess(&tier), found);
+      if (found.images_per_s < kHolds * demand_) continue;
+      need.devices = devices;
+      need.workers_of_devices = found.workers;
+      return;
+    }
+  }
+
+  std::string binding(const SimulationInputs& inputs, const TierNeed& need) const {
+    constexpr double kBetter = 1.03;
+    SimulationInputs cores = inputs;
+    cores.options.machine.cores.reset();
+    if (inputs.options.machine.cores && rate(cores, need.workers) > kBetter * need.images_per_s) {
+      return "the cores";
+    }
+    const bool more = rate(inputs, 2 * need.workers) > kBetter * need.images_per_s;
+    return more ? "the workers" : need.name.empty() ? "the cores" : "the tier";
+  }
+
+  const std::optional<int64_t> asked_;
+  const SimulationInputs inputs_;
+  const double demand_;
+};
+
+}  // namespace
+
+Steady simulate_steady(const SimulationInputs& inputs) {
+  SimulationInputs own = inputs;
+  own.options.workload.epochs = kSteps + 1;
+  own.options.workload.max_steps = kFill;
+  const SimulationResult fill = simulate_run(own);
+  own.options.workload.max_steps = kSteps;
+  const SimulationResult all = simulate_run(own);
+  const double took = all.wall_s - fill.wall_s;
+  if (took <= 0) return {};
+  return {static_cast<double>(all.images - fill.images) / took, (all.core_s - fill.core_s) / took};
+}
+
+NodeNeed node_need(const SizeArguments& arguments, const SimulationInputs& given,
+                   uint64_t pixel_bytes, const std::vector<NamedTier>& tiers) {
+  SimulationInputs inputs = given;
+  SimulatedMachine& machine = inputs.options.machine;
+  SimulatedWorkload& workload = inputs.options.workload;
+  if (workload.loader.info().workers == 0) {
+    workload.loader = changed(workload.loader, {"type=prefetched"});
+  }
+  machine.cores.reset();
+  const double demand = demand_of(inputs);
+  workload.data.tier.reset();
+  const auto nodes = static_cast<double>(machine.nodes);
+  const double trainers = arguments.trainer_cores * static_cast<double>(machine.ranks_per_node);
+
+  NodeNeed need;
+  need.images_per_s = demand / nodes;
+  const SimulatedCosts& costs = workload.costs;
+  const double loaded_s = costs.core_share * (costs.read_ms + costs.decode_ms) / 1e3;
+  const Steady computing = simulate_steady(with_workers(inputs, kMostWorkers));
+  need.busy_cores = std::max(need.images_per_s * loaded_s,
+                             costs.step_cores > 0 ? computing.busy_cores / nodes : 0.0);
+  need.cores = std::ceil(need.busy_cores + trainers - 1e-9);
+  const double bytes = static_cast<double>(workload.data.sample_bytes.bytes);
+  need.mb_per_s = 1e-6 * need.images_per_s * bytes;
+  need.requests_per_s =
+      need.images_per_s * static_cast<double>(workload.data.requests + workload.data.metadata);
+  const LoaderInfo loader = workload.loader.info();
+  // One is at the GPU, and one is being filled.
+  const int64_t batches = loader.host_batches_ahead + 2;
+  need.batch_bytes =
+      static_cast<uint64_t>(batches * loader.batch_size / machine.nodes) * pixel_bytes;
+
+  if (arguments.cores) machine.cores = std::max(0.01, *arguments.cores - trainers);
+  const Search search(arguments, inputs, demand);
+  need.cached = search.find(nullptr);
+  for (const NamedTier& tier : tiers) need.tiers.push_back(search.find(&tier));
+  return need;
+}
+
+}  // namespace stoker
