@@ -64,7 +64,7 @@ _stoker_values() {
     "run.page_cache") echo "as_is cold warm" ;;
     "run.drop_caches") echo "true false" ;;
     "device.type") echo "auto cpu cuda emulated" ;;
-    "device.preset") echo "k4000 k80 h200" ;;
+    "device.preset") echo "k4000 k80 h100 h200" ;;
     "device.distribution.type") echo "constant normal lognormal gamma" ;;
     "dataset.type") echo "decoded file_list hdf5 image_folder lmdb packed synthetic tar_shards tfrecord" ;;
     "dataset.keep") echo "first_read most_expensive" ;;
