@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""The pages for those who come with a question: their commands are run as they stand there."""
+import re
+import unittest
+
+from pages import PageTest
+
+OF_OTHER_TESTS = ("pip", "./run.sh")  # which install, and build
+OUTPUT = ("cores", "storage", "tier", "binds")  # lines of `stoker size`, as a page shows them
+
+
+class Pages(PageTest):
+    def test_choosing_hardware(self):
+        self.run_commands("hardware.md")
+
+    def test_reproducing_a_study(self):
+        self.run_commands("reproduce.md")
+        self.assertIn("findings", (self.dir / "sweeps/short/report.html").read_text())
+
+    def test_every_command_is_run_here_or_by_another_test(self):
+        for name in ("hardware.md", "reproduce.md", "lab.md", "pytorch.md"):
+            for line in re.findall(r"(?m)^ {4}(\S.*)$", re.sub(r"(?ms)^```.*?^```", "", self.page(name))):
+                self.assertIn(line.split()[0], ("stoker", *OF_OTHER_TESTS, *OUTPUT))
+
+
+if __name__ == "__main__":
+    unittest.main()

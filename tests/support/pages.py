@@ -1,0 +1,30 @@
+"""The commands of a page of docs/, run as they stand there, in a folder with the project's configurations and images."""
+import os
+import re
+import subprocess
+
+from stoker import BUILD, SOURCE, StokerTest
+
+AT_MOST = 10  # commands of a section
+
+
+class PageTest(StokerTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("configs", "datasets"):
+            (self.dir / name).symlink_to(SOURCE / name)
+
+    def page(self, name):
+        return (SOURCE / "docs" / name).read_text()
+
+    def run_commands(self, name):
+        """Those of each section, by a shell."""
+        path = {"PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
+        for section in re.split(r"(?m)^## ", self.page(name)):
+            commands = re.findall(r"(?m)^ {4}(stoker .+)$", section)
+            self.assertLessEqual(len(commands), AT_MOST, section)
+            for command in commands:
+                with self.subTest(command):
+                    done = subprocess.run(["bash", "-c", command], cwd=self.dir, env=os.environ | path, capture_output=True,
+                                          text=True, check=False)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
