@@ -329,6 +329,14 @@ class LiveRun(unittest.TestCase):
             if rule["type"] == "recording":
                 self.assertTrue(list(values_of(self.over_the_run(rule["name"], self.run_.end))), rule["name"])
 
+    def test_the_page_cache_alert_is_silent_for_an_emulated_tier(self):
+        rules = [rule for group in self.prometheus.get("rules")["groups"] for rule in group["rules"]]
+        alert, = (rule["query"] for rule in rules if rule["name"] == "StokerPageCacheServed")
+        every = alert.replace("< 0.05", ">= 0")  # whatever the page cache holds on this machine
+        self.assertNotEqual(every, alert)
+        self.assertTrue(self.over_the_run(every.partition(" unless ")[0], self.run_.end))
+        self.assertEqual(self.over_the_run(every, self.run_.end), [])
+
     def test_prometheus_has_nothing_to_complain_about(self):
         self.assertNotRegex(self.prometheus.log.read_text(), "level=(warn|error)")
 
