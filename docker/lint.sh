@@ -27,7 +27,7 @@ check yamllint --strict --config-file .yamllint docker
 check promtool check config --syntax-only docker/prometheus/prometheus.yml
 check docker-compose -f docker/compose.yaml --profile gpu config --quiet
 check docker-compose -f docker/compose.ranks.yaml config --quiet
-for test in docker kubernetes grafana schemas; do
+for test in docker kubernetes grafana import schemas; do
   check tests/run "docker/${test}_test"
 done
 exit "$failed"

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """Facts about docker/ that need no container. The program, where it is built, is asked whether it takes the commands
 that the files give it."""
+import functools
 import os
+import pathlib
 import re
+import shutil
 import sys
+import tempfile
 import unittest
 
 try:
@@ -12,15 +16,21 @@ except ModuleNotFoundError:
     sys.exit("FAILED: PyYAML is not here: install Debian's package python3-yaml")
 
 from kustomize import build
+from stoker import MINI, STOKER, free_port, read_summary, stoker
 from stoker import SOURCE as ROOT
-from stoker import STOKER, stoker
 
 DOCKER = ROOT / "docker"
+EXPERIMENT = DOCKER / "kubernetes/data/experiment.yaml"
 VERSION = re.search(r"project\(stoker VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
 
 
 def read(name):
     return yaml.safe_load((DOCKER / name).read_text())
+
+
+def filled_in(text, **variables):
+    """${NAME:-default}, as compose does it."""
+    return re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: variables.get(found[1], found[2]), text)
 
 
 def exit_codes():
@@ -115,9 +125,25 @@ class Compose(unittest.TestCase):
         self.assertIn('listen: "0.0.0.0:9464"', self.services["stoker"]["command"][-1])
         for target in self.services.values():
             for mount in target.get("volumes", []):
-                if mount.startswith("./"):
+                if isinstance(mount, str) and mount.startswith("./"):
                     self.assertTrue(mount.endswith(":ro"), mount)
                     self.assertTrue((DOCKER / mount.split(":")[0]).is_dir(), mount)
+
+
+    def test_images_and_a_configuration_of_ones_own_take_the_place_of_those_that_ship(self):
+        services = self.services | ComposeRanks.services
+        for name in ("stoker", "stoker-gpu", "rank-0", "rank-1"):
+            runs, *fast, data, experiment = services[name]["volumes"]
+            self.assertEqual([runs, *fast], ["runs:/runs"] + [f"fast-{name[-1]}:/fast"] * name.startswith("rank"))
+            for mount, ships, variable, target in ((data, MINI, "STOKER_DATA", "/data"),
+                                                   (experiment, EXPERIMENT, "STOKER_CONFIG", "/experiment.yaml")):
+                self.assertEqual(mount, {"type": "bind", "source": mount["source"], "target": target, "read_only": True})
+                self.assertEqual((DOCKER / filled_in(mount["source"])).resolve(), ships)
+                self.assertEqual(filled_in(mount["source"], **{variable: "/mine"}), "/mine")
+            self.assertEqual(services[name]["command"][:2], ["train", "/experiment.yaml"])
+        self.assertEqual(read(EXPERIMENT)["storage"]["data"]["root"], "/data")
+        for variable in ("STOKER_DATA", "STOKER_CONFIG", "STOKER_RUN"):
+            self.assertRegex((DOCKER / "README.md").read_text(), f"(?m)^    .*{variable}=")
 
 
 class ComposeRanks(unittest.TestCase):
@@ -132,8 +158,8 @@ class ComposeRanks(unittest.TestCase):
 
     def test_each_has_a_fast_volume_of_its_own(self):
         volumes = [service["volumes"] for service in self.services.values()]
-        self.assertEqual(volumes, [["runs:/runs", f"fast-{i}:/fast"] for i in range(len(volumes))])
-        self.assertEqual(set(self.file["volumes"]), {each.split(":")[0] for both in volumes for each in both})
+        self.assertEqual([both[:2] for both in volumes], [["runs:/runs", f"fast-{i}:/fast"] for i in range(len(volumes))])
+        self.assertEqual(set(self.file["volumes"]), {each.split(":")[0] for both in volumes for each in both[:2]})
 
     def test_they_are_hardened_and_reach_nothing_but_each_other(self):
         for service in self.services.values():
@@ -163,24 +189,40 @@ class Commands(unittest.TestCase):
 
     def accepts(self, where, command):
         self.assertEqual(command[0], "train", where)
-        stoker("check", *command[1:], cwd=ROOT)
+        stoker("check", *(str(EXPERIMENT) if word == "/experiment.yaml" else word for word in command[1:]), cwd=ROOT)
 
     def test_compose(self):
         for name in ("stoker", "stoker-gpu"):
-            command = [re.sub(r"\$\{\w+:-(\w+)\}", r"\1", word) for word in Compose.services[name]["command"]]
-            self.assertIn("run.name=quickstart", command)
+            command = [filled_in(word) for word in Compose.services[name]["command"]]
+            self.assertIn("run.name=stack", command)
             self.accepts(name, command)
+
+    def test_compose_trains_on_images_of_ones_own(self):
+        with tempfile.TemporaryDirectory(prefix="stoker-own-") as name:
+            folder = pathlib.Path(name)
+            for kind, number in ("cats", 12), ("dogs", 9):  # fewer of each than a batch has
+                (folder / "data" / kind).mkdir(parents=True)
+                for image in sorted(MINI.glob("*/*.jpg"))[:number]:
+                    shutil.copy(image, folder / "data" / kind)
+            text = EXPERIMENT.read_text().replace("root: /data", f"root: {folder / 'data'}")
+            (folder / "mine.yaml").write_text(text)
+            places = (("/experiment.yaml", str(folder / "mine.yaml")), ("/runs", f"{folder}/runs"), ("0.0.0.0:9464", f"127.0.0.1:{free_port()}"))
+            words = [functools.reduce(lambda text, place: text.replace(*place), places, filled_in(word, STOKER_RUN="own"))
+                     for word in Compose.services["stoker"]["command"]]
+            stoker(*words, "model={type: linear}", "training.max_steps=2", "loader.batch_size=8", cwd=folder)
+            summary = read_summary((folder / "runs/latest").resolve())
+            self.assertEqual((summary["status"], summary["steps"]), ("completed", 2))
 
     def test_compose_of_ranks(self):
         for name, service in ComposeRanks.services.items():
-            self.accepts(name, service["command"])
+            self.accepts(name, [filled_in(word) for word in service["command"]])
 
     def test_pytorch_job(self):
         for name, replicas in read("kubernetes/pytorchjob/pytorchjob.yaml")["spec"]["pytorchReplicaSpecs"].items():
             self.accepts(name, replicas["template"]["spec"]["containers"][0]["args"])
 
     def test_kubernetes(self):
-        for components in ((), ("gpu",), ("ranks",), ("gpu", "ranks")):
+        for components in ((), ("gpu",), ("ranks",), ("gpu", "ranks"), ("data",), ("data", "gpu"), ("data", "ranks")):
             job = build(DOCKER / "kubernetes", *components)["Job"]
             self.accepts(f"job.yaml {components}", job["spec"]["template"]["spec"]["containers"][0]["args"])
 

@@ -14,7 +14,8 @@ from fields import slips
 from kustomize import Refused, build
 
 FOLDER = DOCKER / "kubernetes"
-VARIANTS = {"cpu": build(FOLDER), "gpu": build(FOLDER, "gpu"), "ranks": build(FOLDER, "ranks")}
+VARIANTS = {"+".join(components) or "cpu": build(FOLDER, *components)
+            for components in ((), ("gpu",), ("ranks",), ("data",), ("data", "gpu"), ("data", "ranks"))}
 PYTORCH_JOB = yaml.safe_load((FOLDER / "pytorchjob/pytorchjob.yaml").read_text())
 QUANTITY = re.compile(r"\d+(m|[KMGT]i?)?")
 # What the API server takes, by the Kubernetes API reference (v1.31 to v1.37): its schemas say `string`.
@@ -200,6 +201,35 @@ class Ranks(unittest.TestCase):
         self.assertGreater(probe["periodSeconds"] * probe["failureThreshold"], timeout_of(container["args"]))
 
 
+class Data(unittest.TestCase):
+    """Images of one's own."""
+
+    def test_the_claim_is_mounted_where_the_experiment_reads_it_and_the_claim_of_runs_stays(self):
+        for name, documents in VARIANTS.items():
+            if not name.startswith("data"):
+                continue
+            with self.subTest(name):
+                config = documents["ConfigMap"]
+                pod = documents["Job"]["spec"]["template"]["spec"]
+                container, = pod["containers"]
+                volumes = {volume["name"]: volume for volume in pod["volumes"]}
+                mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
+                self.assertEqual(set(volumes), set(mounts))
+                self.assertEqual(volumes["data"]["persistentVolumeClaim"], {"claimName": "stoker-data", "readOnly": True})
+                self.assertEqual(volumes["experiment"]["configMap"], {"name": config["metadata"]["name"]})
+                self.assertEqual({mounts[own].get("readOnly") for own in ("data", "experiment")}, {True})
+                self.assertEqual(container["args"][:2], ["train", mounts["experiment"]["mountPath"]])
+                experiment = yaml.safe_load(config["data"][mounts["experiment"]["subPath"]])
+                self.assertEqual(experiment["storage"]["data"]["root"], mounts["data"]["mountPath"])
+                self.assertEqual([claim["metadata"]["name"] for kind, claim in documents.items()
+                                  if kind == "PersistentVolumeClaim"], ["stoker-runs"])
+
+    def test_the_name_of_the_claim_stands_in_one_place(self):
+        places = [(path.name, line) for path in DOCKER.rglob("*.yaml") for line in path.read_text().splitlines()
+                  if "stoker-data" in line and not line.startswith("#")]
+        self.assertEqual([name for name, _ in places], ["kustomization.yaml"])
+
+
 class PyTorchJob(unittest.TestCase):
     def test_its_fields_are_the_operators(self):
         self.assertEqual(slips(PYTORCH_JOB, PYTORCH_JOB_FIELDS), [])
@@ -268,7 +298,7 @@ class Kustomization(unittest.TestCase):
             self.assertIn(old, text)
             (folder / file).write_text(text.replace(old, new))
             with self.assertRaisesRegex(Refused, re.escape(finding)):
-                build(folder, "gpu")
+                build(folder, "gpu", "data")
 
     def test_slips_are_found(self):
         patches = "gpu/kustomization.yaml"
@@ -279,6 +309,9 @@ class Kustomization(unittest.TestCase):
         self.refuses(patches, "0/image", "0/imag", "replace /spec/template/spec/containers/0/imag: there is no such")
         self.refuses(patches, "0/args/-", "1/args/-", "add /spec/template/spec/containers/1/args/-: there is no such")
         self.refuses(patches, "limits/nvidia", "limit/nvidia", "there is no such place")
+        data = "data/kustomization.yaml"
+        self.refuses(data, "generatorOptions: {disableNameSuffixHash: true}\n", "", "would end in a hash")
+        self.refuses(data, "files: [experiment.yaml]", "file: [experiment.yaml]", "unknown key 'file'")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from fields import slips
 KUSTOMIZATION = {"apiVersion!": ("kustomize.config.k8s.io/v1beta1",), "kind!": ("Kustomization",),
                  "resources!": [str], "components": [str]}
 COMPONENT = {"apiVersion!": ("kustomize.config.k8s.io/v1alpha1",), "kind!": ("Component",), "resources": [str],
+             "generatorOptions": {"disableNameSuffixHash!": (True,)},
+             "configMapGenerator": [{"name!": str, "files!": [re.compile(r"[\w.-]+")]}],
              "patches!": [{"target!": {"kind!": str, "name!": str}, "patch!": str}]}
 OPERATIONS = [{"op!": ("add", "replace"), "path!": re.compile("(/[^/]+)+"), "value!": object}]
 
@@ -55,6 +57,11 @@ def build(folder, *components):
         path = folder / component / "kustomization.yaml"
         content = checked(yaml.safe_load(path.read_text()), COMPONENT, path)
         documents += [yaml.safe_load((path.parent / name).read_text()) for name in content.get("resources", [])]
+        if "configMapGenerator" in content and "generatorOptions" not in content:
+            raise Refused(f"{path}: the names of config maps would end in a hash")
+        documents += [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": made["name"]},
+                       "data": {name: (path.parent / name).read_text() for name in made["files"]}}
+                      for made in content.get("configMapGenerator", [])]
         for patch in content["patches"]:
             target = patch["target"]
             chosen = [document for document in documents

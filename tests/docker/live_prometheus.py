@@ -24,7 +24,7 @@ def fetch(url, timeout=10):
 
 
 class Prometheus:
-    def __init__(self, folder, target):
+    def __init__(self, folder, target, *flags):
         self.address = f"127.0.0.1:{free_port()}"
         config = folder / "prometheus.yml"
         config.write_text(SCRAPES.format(rules=RULES / "rules.yml", listen=target))
@@ -32,7 +32,7 @@ class Prometheus:
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [PROMETHEUS, f"--config.file={config}", f"--storage.tsdb.path={folder / 'prometheus'}",
-                 f"--web.listen-address={self.address}"], stdout=log, stderr=log)
+                 f"--web.listen-address={self.address}", *flags], stdout=log, stderr=log)
         until(lambda: fetch(f"http://{self.address}/-/ready"), self.log.read_text, 30)
 
     def stop(self):
