@@ -62,6 +62,32 @@ RunRecord Hub::step_record() const {
   return record;
 }
 
+namespace {
+
+// As they were when the loop ended, but for the reads of tiers that are written.
+void end_reads(std::vector<TierMeter::State>& tiers, const std::vector<TierMeter::State>& at_end) {
+  const auto written = [](const TierMeter::State& tier) {
+    return tier.ops[static_cast<size_t>(TierOp::write)].count > 0;
+  };
+  const auto cache_of = [&](const TierMeter::State& tier) {
+    return std::ranges::find(tiers, tier.name + ".in", &TierMeter::State::name);
+  };
+  for (size_t i = 0; i < std::min(tiers.size(), at_end.size()); ++i) {
+    constexpr auto kRead = static_cast<size_t>(TierOp::read);
+    TierMeter::State& tier = tiers[i];
+    // What a cache says of itself goes with the reads of the tier that it is kept in.
+    if (const auto in = cache_of(tier); tier.cache && (in == tiers.end() || !written(*in))) {
+      tier.cache->hits = at_end[i].cache->hits;
+      tier.cache->misses = at_end[i].cache->misses;
+    }
+    if (written(tier)) continue;
+    tier.ops[kRead] = at_end[i].ops[kRead];
+    tier.moved[0] = at_end[i].moved[0];
+  }
+}
+
+}  // namespace
+
 void Hub::end_loop(const std::optional<Spread>& rates) {
   run_.end_loop(rates);
   AtEnd now{{train_.state(), test_.state()}, tiers(), overhead_s()};
@@ -77,12 +103,7 @@ RunRecord Hub::record() const {
   if (const std::lock_guard lock(mutex_); at_end_) {
     record.loaders = at_end_->loaders;
     record.overhead_s = at_end_->overhead_s;
-    for (size_t i = 0; i < std::min(record.tiers.size(), at_end_->tiers.size()); ++i) {
-      constexpr auto kRead = static_cast<size_t>(TierOp::read);
-      if (record.tiers[i].ops[static_cast<size_t>(TierOp::write)].count > 0) continue;
-      record.tiers[i].ops[kRead] = at_end_->tiers[i].ops[kRead];
-      record.tiers[i].moved[0] = at_end_->tiers[i].moved[0];
-    }
+    end_reads(record.tiers, at_end_->tiers);
   }
   record.trace_events = tracer_.recorded();
   record.trace_dropped = tracer_.dropped();

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/size/need.h"
 #include "app/tools/size/sized_data.h"
@@ -185,7 +186,7 @@ std::vector<NamedTier> tiers_of(const SizeArguments& arguments, const SizedData&
     const auto& storage = data.inputs.options.machine.storage;
     tiers.push_back({data.own_tier, storage.at(data.own_tier)});
   }
-  for (const std::string& path : arguments.tiers) tiers.push_back(read_tier_file(path));
+  for (const std::string& path : arguments.tiers) tiers.push_back(read_tier_file(path, print_note));
   for (const auto& [name, profile] : enum_names(TierProfile{})) {
     NamedTier tier{name, {}};
     tier.tier.figures.profile = profile;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "app/tools/simulate/inputs.h"
+#include "io/core/notify.h"
 
 namespace stoker {
 
@@ -15,6 +16,7 @@ struct NamedTier {
 // A file that says what a tier can do: the YAML that `stoker bench storage --fit` prints, or all
 // that it prints with --json. The name is the file's. Error(ExitCode::config) with the place;
 // ExitCode::environment for a file that cannot be read.
-NamedTier read_tier_file(const std::string& path);
+// `notify` is told where the fit was a bad one.
+NamedTier read_tier_file(const std::string& path, const Notify& notify);
 
 }  // namespace stoker

@@ -92,6 +92,13 @@ class Size(StokerTest):
         self.assertAlmostEqual(four["tiers"][0]["images_per_s"], 2000, delta=100)
         self.assertEqual(four["binds_first"], "tier data")
 
+    def test_a_tier_that_could_not_be_fitted_is_said_to_be_uncertain(self):
+        fitted = self.dir / "disk.json"
+        fitted.write_text(json.dumps({"fits": False, "why": "8 threads: 40 % off",
+                                      "yaml": "{read_mb_per_s: 1000, write_mb_per_s: 500}"}))
+        said = self.stoker("size", "--images-per-s", 5, "--data", "jpeg,1KB", "--tier", fitted).stderr
+        self.assertIn("disk.json: what was fitted does not behave like the tier (8 threads: 40 % off)", said)
+
     def test_what_is_missing_is_said(self):
         said = self.stoker("size", code=2).stderr
         self.assertIn("--data FORMAT,SIZE", said)
