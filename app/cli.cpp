@@ -16,27 +16,32 @@
 #include <vector>
 
 #include "app/commands/commands.h"
+#include "app/commands/help.h"
 #include "app/process/end_within.h"
+#include "app/process/error_text.h"
 #include "app/process/version.h"
 #include "io/core/error.h"
 #include "io/core/system/shortage.h"
 #include "io/core/system/standard_streams.h"
-#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {
 
-constexpr const char* kFooter = R"(
-Exit codes: 0 success; 2 wrong usage or configuration; 3 wrong environment (a missing file, permission or space);
-4 too many bad samples; 5 a checkpoint or the storage failed; 6 the device failed; 7 a stated threshold was missed, or a
-loss is NaN; 70 a bug of this program; 75 stopped by SIGTERM, SIGHUP or SIGUSR1 (start it again to go on); 130 stopped by
-SIGINT; 141 whoever read its output went away.
-
-Start with:  stoker train configs/quickstart.yaml)";
+constexpr const char* kFooter = "\nExit codes: stoker help exit-codes";
+constexpr const char* kStart = "\nStart with: stoker train configs/quickstart.yaml";
 
 int fail(ExitCode code, const std::string& text) {
-  write_stderr("error: " + printable(text, LineBreaks::kept) + "\n");
+  write_stderr(error_text(text));
   return static_cast<int>(code);
+}
+
+// `help train` is `train --help`. Of what no command's help says, `help` is a command itself.
+std::vector<std::string> without_help(std::vector<std::string> words) {
+  if (words.empty() || words[0] != "help") return words;
+  if (words.size() == 2 && is_help_topic(words[1])) return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
 }
 
 // What an exception that reached the end of the program means.
@@ -53,7 +58,7 @@ void end_uncaught() {
   try {
     if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {  // there is no memory for a message of many parts either
-    write_stderr("error: out of memory: raise the limit of this process or job\n");
+    write_stderr("error: out of memory\nhint: raise the limit of this process or job\n");
     std::_Exit(static_cast<int>(ExitCode::environment));
   } catch (const std::exception& error) {
     end_now(explain(error));
@@ -77,19 +82,23 @@ int run_cli(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     // Only the command that is called is declared, so that only its own libraries are loaded.
-    const std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
-    const bool one = !words.empty() && (words[0] == "--version" ||
-                                        add_command(program, words[0], argc > 2 ? words[1] : ""));
+    const std::vector<std::string> words =
+        without_help({argv + std::min(argc, 1), argv + std::max(argc, 1)});
+    const bool one =
+        !words.empty() && (words[0] == "--version" ||
+                           add_command(program, words[0], words.size() > 1 ? words[1] : ""));
     if (!one) {
       const std::vector<std::string> left_out = add_all_commands(program);
+      std::string footer = std::string(kFooter) + kStart;
       if (!left_out.empty()) {
-        program.footer(
-            fmt::format("{}\n\nNot built here, or not usable: {}. `./run.sh list` builds all; "
-                        "of the wheels, stoker-train has the trainer's.",
-                        kFooter, fmt::join(left_out, ", ")));
+        footer += fmt::format(
+            "\n\nNot built here, or not usable: {}. `./run.sh list` builds all; "
+            "of the wheels, stoker-train has the trainer's.",
+            fmt::join(left_out, ", "));
       }
+      program.footer(footer);
     }
-    const ExitCode code = line.run(argc, argv);
+    const ExitCode code = line.run(words);
     if (std::fflush(stdout) != 0 && errno != EPIPE) {
       throw std::system_error(errno, std::generic_category(), "cannot write to file");  // as fmt
     }

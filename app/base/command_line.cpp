@@ -64,13 +64,22 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const 
   return option;
 }
 
+// The command that was given, with all of its words: "stoker bench read".
+std::pair<const CLI::App*, std::string> given_command(const CLI::App& app) {
+  const CLI::App* command = &app;
+  std::string words = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    words += " " + command->get_name();
+  }
+  return {command, words};
+}
+
 // Throws the error for a command line with words that the command does not know. Names the unknown
 // option and suggests a known one.
 [[noreturn]] void fail_unknown_option(const CLI::App& app, const CLI::ExtrasError& error) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   std::vector<std::string> known;
-  for (const CLI::Option* option : command->get_options()) {
+  for (const CLI::Option* option : given_command(app).first->get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   }
   for (const std::string& word : app.remaining(true)) {
@@ -204,14 +213,18 @@ CommandLine::~CommandLine() = default;
 
 Command CommandLine::root() const { return {app_.get(), state_.get()}; }
 
-ExitCode CommandLine::run(int argc, char** argv) {
+ExitCode CommandLine::run(std::vector<std::string> words) {
+  check_commands(words);
+  std::reverse(words.begin(), words.end());
   try {
-    check_commands({argv + 1, argv + argc});
-    app_->parse(argc, argv);
+    app_->parse(std::move(words));
   } catch (const CLI::ExtrasError& error) {
     fail_unknown_option(*app_, error);
+  } catch (const CLI::Success& asked) {  // help, or the version
+    if (!state_->only_check) app_->exit(asked);
   } catch (const CLI::ParseError& error) {
-    return app_->exit(error) == 0 ? ExitCode::ok : ExitCode::config;
+    throw Error(ExitCode::config,
+                fmt::format("{}: see `{} --help`", error.what(), given_command(*app_).second));
   }
   return state_->result;
 }
@@ -238,15 +251,7 @@ void CommandLine::check_commands(const std::vector<std::string>& words) const {
 
 void CommandLine::check(std::vector<std::string> words) {
   state_->only_check = true;
-  check_commands(words);
-  std::reverse(words.begin(), words.end());
-  try {
-    app_->parse(std::move(words));
-  } catch (const CLI::ExtrasError& error) {
-    fail_unknown_option(*app_, error);
-  } catch (const CLI::Error& error) {
-    throw Error(ExitCode::config, error.what());
-  }
+  run(std::move(words));
 }
 
 }  // namespace stoker

@@ -25,7 +25,7 @@ struct ByteSize;
 
 // One argument of a command. Each method adds a rule and returns the same argument, so that rules
 // can be chained. A handle; valid as long as its CommandLine. If a rule is broken on the command
-// line, CommandLine::run prints a usage error.
+// line, CommandLine::run throws a usage error.
 class Argument {
  public:
   explicit Argument(CLI::Option* option) : option_(option) {}
@@ -114,11 +114,10 @@ class CommandLine {
 
   // Commands of the program are added below it.
   Command root() const;
-  // Parses and runs the command. Usage errors are printed, and are ExitCode::config; help is
-  // printed, too. Throws what the command throws.
-  ExitCode run(int argc, char** argv);
-  // Parses the words and runs nothing. For words that another process will get.
-  // Error(ExitCode::config) if `words` are wrong.
+  // Parses the words behind the program's name and runs the command; help is printed.
+  // Error(ExitCode::config) for a usage error. Throws what the command throws.
+  ExitCode run(std::vector<std::string> words);
+  // Parses the words and runs nothing. For words that another process will get. Throws as run().
   void check(std::vector<std::string> words);
 
  private:

@@ -1,4 +1,5 @@
 #include "app/base/registered_command.h"
+#include "app/commands/help.h"
 #include "app/commands/listing.h"
 #include "app/process/healthcheck.h"
 
@@ -23,11 +24,12 @@ void add_list(const Command& program) {
 void add_describe(const Command& program) {
   const Command command =
       program.add("describe",
-                  "Describe the options of one component, or of all components of a KIND. Without "
-                  "arguments, describe the keys of an experiment file.");
+                  "Describe the options of one component, or of all components of a KIND; a type "
+                  "may stand alone (describe prefetched). Without arguments, describe the keys of "
+                  "an experiment file.");
   ListArguments& arguments = command.run(describe_component);
   command.argument("KIND", arguments.kind,
-                   "The kind of component: storage, dataset, decoder, loader, ...");
+                   "The kind of component: storage, dataset, decoder, loader, ...; or a type.");
   command.argument("NAME", arguments.type,
                    "The type of the component, as a YAML file names it after 'type:'.");
   add_shared(command, arguments);
@@ -45,9 +47,25 @@ void add_healthcheck(const Command& program) {
   command.flag("--json", arguments.json, "Print JSON.");
 }
 
+void add_help(const Command& program) {
+  const Command command =
+      program.add("help",
+                  "Print the help of a command: help train, help bench read. Or the exit "
+                  "codes: help exit-codes.");
+  HelpArguments& arguments = command.run(print_help);
+  command.argument("TOPIC", arguments.topic, "A command, or exit-codes.");
+}
+
+void add_version(const Command& program) {
+  program.add("version", "Print the version, what it was built with, and the revision.")
+      .run(print_version);
+}
+
 const RegisteredCommand list_command("list", add_list);
 const RegisteredCommand describe_command("describe", add_describe);
 const RegisteredCommand healthcheck_command("healthcheck", add_healthcheck);
+const RegisteredCommand help_command("help", add_help);
+const RegisteredCommand version_command("version", add_version);
 
 }  // namespace
 }  // namespace stoker

@@ -21,13 +21,31 @@ namespace {
 
 using Kind = ComponentKind;
 
-Kind find_kind(const std::string& name) {
+std::vector<std::string> kind_names() {
   std::vector<std::string> names;
+  for (const Kind& kind : component_kinds()) names.push_back(kind.name);
+  return names;
+}
+
+Kind find_kind(const std::string& name) {
   for (const Kind& kind : component_kinds()) {
     if (kind.name == name) return kind;
-    names.push_back(kind.name);
   }
-  throw Error(ExitCode::config, "unknown kind '" + name + "'" + suggestion(name, names));
+  throw Error(ExitCode::config, "unknown kind '" + name + "'" + suggestion(name, kind_names()));
+}
+
+// The kinds that have a type of this name. Error(ExitCode::config): there is none.
+std::vector<Kind> kinds_with(const std::string& type) {
+  std::vector<Kind> kinds = component_kinds();
+  std::vector<std::string> names = kind_names();
+  for (const Kind& kind : kinds) names.insert(names.end(), kind.types.begin(), kind.types.end());
+  std::erase_if(kinds, [&](const Kind& kind) {
+    return std::ranges::find(kind.types, type) == kind.types.end();
+  });
+  if (!kinds.empty()) return kinds;
+  const std::string meant = did_you_mean(type, names);
+  throw Error(ExitCode::config, "'" + type + "' is no kind and no type" +
+                                    (meant.empty() ? suggestion(type, kind_names()) : meant));
 }
 
 nlohmann::json to_json(const std::vector<FieldHelp>& rows) {
@@ -129,14 +147,23 @@ ExitCode describe_component(const ListArguments& arguments) {
     const std::vector<FieldHelp> rows = experiment_keys();
     return print_result(arguments.json, to_json(rows), to_text("experiment file", rows), 2);
   }
+  nlohmann::json json = nlohmann::json::object();
+  std::string text;
+  const std::vector<std::string> kinds = kind_names();
+  if (arguments.type.empty() && std::ranges::find(kinds, arguments.kind) == kinds.end()) {
+    for (const Kind& kind : kinds_with(arguments.kind)) {
+      const std::vector<FieldHelp> rows = kind.describe(arguments.kind);
+      json[kind.name] = to_json(rows);
+      text += to_text(title_of(kind, arguments.kind), rows);
+    }
+    return print_result(arguments.json, json, text, 2);
+  }
   const Kind kind = find_kind(arguments.kind);
   if (!arguments.type.empty()) {
     const std::vector<FieldHelp> rows = kind.describe(arguments.type);
     return print_result(arguments.json, to_json(rows),
                         to_text(title_of(kind, arguments.type), rows), 2);
   }
-  nlohmann::json json = nlohmann::json::object();
-  std::string text;
   for (const std::string& type : kind.types) {
     const std::vector<FieldHelp> rows = kind.describe(type);
     json[type] = to_json(rows);

@@ -10,7 +10,7 @@ namespace stoker {
 
 // What `stoker list` and `stoker describe` are asked for. A value.
 struct ListArguments {
-  std::string kind;                  // empty: all; describe: the experiment file
+  std::string kind;                  // empty: all; describe: the experiment file; or a type
   std::string type;                  // describe: the type; empty: all of the kind
   std::vector<std::string> plugins;  // absolute paths, loaded first
   bool json = false;
@@ -31,7 +31,8 @@ std::vector<FieldHelp> experiment_keys();
 // `stoker list`: the components of one kind, or of all; or the page of all figures.
 ExitCode list_components(const ListArguments& arguments);
 // `stoker describe`: one component's options, those of all of a kind (as JSON an object by type),
-// or the keys of the experiment file.
+// those of a type that is named without its kind (an object by kind), or the keys of the experiment
+// file.
 ExitCode describe_component(const ListArguments& arguments);
 
 }  // namespace stoker

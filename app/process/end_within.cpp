@@ -7,15 +7,14 @@
 #include <system_error>
 #include <thread>
 
+#include "app/process/error_text.h"
 #include "io/core/system/standard_streams.h"
-#include "io/core/text/text.h"
 
 namespace stoker {
 
 void end_now(const Error& error) {
-  const std::string text = readable(std::string("error: ") + error.what() + "\n");
   // Whoever hangs may hold the lock of a stream.
-  write_stderr(text);
+  write_stderr(error_text(error.what()));
   std::_Exit(static_cast<int>(error.code()));
 }
 

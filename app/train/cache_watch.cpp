@@ -4,7 +4,9 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "io/metrics/cache_verdict.h"
 #include "io/metrics/hub.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/page_cache.h"
@@ -58,7 +60,8 @@ void set_up_page_cache(Experiment& experiment, const Notify& notify) {
   }
 }
 
-CacheWatch::CacheWatch(Experiment& experiment) : meter_(experiment.hub().run()) {
+CacheWatch::CacheWatch(Experiment& experiment)
+    : meter_(experiment.hub().run()), loader_(experiment.hub().train_loader()) {
   evidence_.wanted = experiment.options().run.page_cache;
   files_ = experiment.files();
   meter_.set_cache(evidence_);
@@ -82,10 +85,11 @@ CacheWatch::~CacheWatch() {
   wake_.notify_all();
 }
 
-void CacheWatch::epoch_ended() {
+void CacheWatch::epoch_ended(int64_t epoch) {
   {
     const std::lock_guard lock(mutex_);
-    asked_ = true;
+    asked_ = epoch;
+    if (first_ == 0) first_ = epoch;
   }
   wake_.notify_all();
 }
@@ -102,12 +106,22 @@ void CacheWatch::run() {
   while (true) {
     wake_.wait(lock, [this] { return asked_ || stop_; });
     if (!asked_) return;
-    asked_ = false;
+    const int64_t epoch = *std::exchange(asked_, std::nullopt);
     lock.unlock();
     evidence_.resident = look();
+    add_reads(epoch);
     meter_.set_cache(evidence_);
     lock.lock();
   }
+}
+
+void CacheWatch::add_reads(int64_t epoch) {
+  const LoaderMeter::State now = loader_.state();
+  if (!now.storage_bytes) return;
+  const EpochReads all{first_, epoch, now.of(Stage::read).bytes, *now.storage_bytes};
+  add_epochs(evidence_, {read_.last == 0 ? first_ : read_.last + 1, epoch, all.asked - read_.asked,
+                         all.fetched - read_.fetched});
+  read_ = all;
 }
 
 }  // namespace stoker

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "app/process/version.h"
+#include "io/core/system/terminal.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
 #include "io/experiment/run_plan.h"
@@ -52,7 +55,10 @@ double at(const json& summary, const char* path) { return number_at(summary, pat
 std::string shares_text(const json& shares) {
   std::string text;
   for (const auto& [name, share] : shares.items()) {
-    text += fmt::format("{}{} {:.1f} %", text.empty() ? "" : ", ", name, 100 * share.get<double>());
+    const std::string percent = fmt::format("{:.1f}", 100 * share.get<double>());
+    if (percent != "0.0") {
+      text += fmt::format("{}{} {} %", text.empty() ? "" : ", ", name, percent);
+    }
   }
   return text;
 }
@@ -107,6 +113,41 @@ std::string accuracy_text(const json& evaluations) {
                     "    (chance {:.1f} %, always guessing the largest class {:.1f} %)\n",
                     last.samples, percent("top1"), percent("top5"), percent("mean_per_class"),
                     percent("chance"), percent("largest_class"));
+}
+
+Ink ink_of(const json& verdict) {
+  const std::string level = verdict.value("level", "");
+  if (level == "unknown") return Ink::bold;
+  return level == "fine" ? Ink::green : level == "moderate" ? Ink::yellow : Ink::red;
+}
+
+// What the verdict comes to, what shows it, and what to do about it, each under its word.
+std::string verdict_text(const json& verdict, const std::string& place, bool colours) {
+  std::string text;
+  const auto add = [&](std::string_view word, const std::string& line) {
+    const Ink ink = word.empty() ? Ink::plain : Ink::bold;
+    text += inked(fmt::format("{:<9}", word), ink, colours) + line + "\n";
+  };
+  add("Verdict:", inked(verdict.value("title", "") + ":", ink_of(verdict), colours) + " " +
+                      verdict.value("text", ""));
+  std::string_view word = "Why:";
+  for (const json& line : verdict["evidence"]) {
+    add(std::exchange(word, ""), line.get<std::string>());
+  }
+  word = "Next:";
+  for (const std::string& line :
+       {verdict.value("next", ""), "stoker report " + place, "stoker doctor " + place}) {
+    if (!line.empty()) add(std::exchange(word, ""), line);
+  }
+  return text;
+}
+
+// The directory by its short name, where that leads to it: "runs/latest".
+std::string place_of(const std::string& directory) {
+  namespace fs = std::filesystem;
+  const fs::path latest = fs::path(directory).parent_path() / "latest";
+  std::error_code none;
+  return fs::equivalent(latest, directory, none) ? latest.string() : directory;
 }
 
 // Which GPU NVML means, as it does not know CUDA_VISIBLE_DEVICES. Empty: none, or chosen by name.
@@ -193,7 +234,7 @@ json summary_json(Experiment& experiment, const RunHistory& total) {
   return summary;
 }
 
-std::string summary_text(const json& summary) {
+std::string summary_text(const json& summary, bool colours) {
   const auto text_of = [&](const char* pointer) {
     return summary.value(json::json_pointer(pointer), std::string());
   };
@@ -210,19 +251,13 @@ std::string summary_text(const json& summary) {
     text += fmt::format("  all {} ranks: {} images ({:.0f} images/s)\n", at(summary, "world_size"),
                         at(summary, "all_ranks.images"), at(summary, "all_ranks.images_per_s"));
   }
-  text += fmt::format("  {}: {}\n", text_of("/verdict/title"), text_of("/verdict/text"));
-  if (const std::string next = text_of("/verdict/next"); !next.empty()) {
-    text += fmt::format("  try: {}\n", next);
-  }
-  for (const json& line : summary["verdict"]["evidence"]) {
-    text += fmt::format("    {}\n", line.get<std::string>());
-  }
   text += device_text(summary["device"]);
   if (summary.contains("segments_share")) {
-    text += fmt::format("  time of the trainer: {}; closure error {:.4f} %\n",
-                        shares_text(summary["segments_share"]), 100 * at(summary, "closure_error"));
+    const double error = 100 * at(summary, "closure_error");
+    text += fmt::format("  time of the trainer: {}{}\n", shares_text(summary["segments_share"]),
+                        error < 0.01 ? "" : fmt::format("; closure error {:.2f} %", error));
   }
-  if (summary.contains("first_batch_s")) {
+  if (at(summary, "first_batch_s") >= 0.0005) {
     text += fmt::format("  first batch after {:.3f} s\n", at(summary, "first_batch_s"));
   }
   text += fmt::format("  data {}: {}\n", text_of("/page_cache/state"), text_of("/page_cache/text"));
@@ -238,7 +273,9 @@ std::string summary_text(const json& summary) {
                         at(summary, "tolerated"));
   }
   text += checkpoints_text(summary) + accuracy_text(summary.value("evaluations", json::array()));
-  return text + "run directory: " + text_of("/run_directory") + "\n";
+  const std::string directory = text_of("/run_directory");
+  return text + verdict_text(summary["verdict"], place_of(directory), colours) +
+         "run directory: " + directory + "\n";
 }
 
 std::string skipped_csv(const std::vector<SkippedSample>& skipped) {

@@ -32,8 +32,10 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 // Call it when the run has ended. The trainer's thread.
 nlohmann::json summary_json(Experiment& experiment, const RunHistory& total);
 
-// The same as text: some lines; the last has the path of the run directory.
-std::string summary_text(const nlohmann::json& summary);
+// The same as text: what was done and measured, without what is zero; then a block with the
+// verdict, what shows it, and what to do next. The last line has the path of the run directory.
+// colours: for a terminal that has them.
+std::string summary_text(const nlohmann::json& summary, bool colours = false);
 
 // The contents of skipped.csv: a row for each time a bad sample was met. Empty if there were no bad
 // samples.

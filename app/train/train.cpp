@@ -23,6 +23,7 @@
 #include "app/train/windows/io_window.h"
 #include "io/core/interruption.h"
 #include "io/core/system/standard_streams.h"
+#include "io/core/system/terminal.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
 #include "io/distributed/peers.h"
@@ -82,7 +83,7 @@ void print_summary(const TrainArguments& arguments, const nlohmann::json& summar
     if (arguments.json) {
       write_stdout(json_text(summary) + "\n");
     } else if (!arguments.quiet) {
-      write_stdout(summary_text(summary));
+      write_stdout(summary_text(summary, output_has_colours()));
     }
   } catch (const IoError& error) {
     if (code == ExitCode::ok) throw;

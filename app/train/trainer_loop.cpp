@@ -70,8 +70,7 @@ bool Trainer::train_epoch() {
   const bool epoch_ended = position_.batch == per_epoch_;
   if (epoch_ended) {
     progress_->add_epoch();
-    cache_->epoch_ended();
-    ++position_.epoch;
+    cache_->epoch_ended(++position_.epoch);
     position_.batch = 0;
   }
   offer_checkpoint(epoch_ended, last);

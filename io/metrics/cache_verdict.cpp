@@ -13,6 +13,33 @@ namespace {
 constexpr double kWarmFetched = 0.05;
 constexpr double kColdFetched = 0.90;
 
+using Level = CacheVerdict::Level;
+
+Level level_of(double fetched, double asked) {
+  if (fetched < kWarmFetched * asked) return Level::warm;
+  return fetched < kColdFetched * asked ? Level::mixed : Level::cold;
+}
+
+Level level_of(const EpochReads& reads) {
+  return level_of(static_cast<double>(reads.fetched), static_cast<double>(reads.asked));
+}
+
+// "; epoch 1 was cold, epochs 2 to 9 were warm"
+std::string epochs_text(const std::vector<EpochReads>& epochs) {
+  constexpr size_t kMost = 6;
+  if (epochs.size() < 2) return "";
+  std::string text;
+  for (size_t i = 0; i < std::min(epochs.size(), kMost); ++i) {
+    const EpochReads& reads = epochs[i];
+    text += text.empty() ? "; " : ", ";
+    text += reads.first == reads.last
+                ? fmt::format("epoch {} was", reads.first)
+                : fmt::format("epochs {} to {} were", reads.first, reads.last);
+    text += fmt::format(" {}", to_string(level_of(reads)));
+  }
+  return epochs.size() > kMost ? text + ", and so on" : text;
+}
+
 }  // namespace
 
 const char* to_string(CacheVerdict::Level level) {
@@ -34,6 +61,19 @@ std::string missed_page_cache(const CacheEvidence& cache) {
                       100 * resident, cache.files_looked_at);
 }
 
+void add_epochs(CacheEvidence& cache, const EpochReads& reads) {
+  constexpr size_t kMost = 1000;
+  std::vector<EpochReads>& epochs = cache.epochs;
+  if (reads.asked == 0) return;
+  if (epochs.empty() || (level_of(epochs.back()) != level_of(reads) && epochs.size() < kMost)) {
+    epochs.push_back(reads);
+    return;
+  }
+  epochs.back().last = reads.last;
+  epochs.back().asked += reads.asked;
+  epochs.back().fetched += reads.fetched;
+}
+
 CacheVerdict judge_cache(const RunRecord& record) {
   const CacheEvidence& cache = record.run.cache;
   const LoaderMeter::State& loader = record.loaders.front();
@@ -47,26 +87,26 @@ CacheVerdict judge_cache(const RunRecord& record) {
   // A page that one rank fetched serves them all: what came for this one says nothing then.
   if (record.run.info.world_size > 1 && cache.resident_before) {
     const double share = *cache.resident_before;
-    return {is_cold(share)   ? CacheVerdict::Level::cold
-            : is_warm(share) ? CacheVerdict::Level::warm
-                             : CacheVerdict::Level::mixed,
+    return {is_cold(share)   ? Level::cold
+            : is_warm(share) ? Level::warm
+                             : Level::mixed,
             fmt::format("before the run the page cache held {:.0f} % of the data ({} files looked "
                         "at); ranks of a machine share it",
                         100 * share, cache.files_looked_at)};
   }
   if (!loader.storage_bytes || asked <= 0) {
-    return {CacheVerdict::Level::unknown, "not known where the data came from" + resident};
+    return {Level::unknown, "not known where the data came from" + resident};
   }
-  const double fetched = static_cast<double>(*loader.storage_bytes) / asked;
-  const std::string figures =
-      fmt::format("{:.1f} % of the {:.1f} MB asked for came from block devices{}",
-                  100 * std::min(1.0, fetched), 1e-6 * asked, resident);
-  if (fetched < kWarmFetched) {
-    return {CacheVerdict::Level::warm,
-            figures + ": this run does not measure the storage below the page cache"};
+  const double fetched = static_cast<double>(*loader.storage_bytes);
+  const std::string epochs = epochs_text(cache.epochs);
+  std::string text =
+      fmt::format("{:.1f} % of the {:.1f} MB asked for came from block devices{}{}",
+                  100 * std::min(1.0, fetched / asked), 1e-6 * asked, resident, epochs);
+  const Level level = level_of(fetched, asked);
+  if (level == Level::warm && epochs.empty()) {
+    text += ": this run does not measure the storage below the page cache";
   }
-  if (fetched < kColdFetched) return {CacheVerdict::Level::mixed, figures};
-  return {CacheVerdict::Level::cold, figures};
+  return {level, text};
 }
 
 }  // namespace stoker

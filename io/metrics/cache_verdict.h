@@ -26,8 +26,12 @@ const char* to_string(CacheVerdict::Level level);
 // The page cache was not as the run was told to make it: why, in words. Such a run says nothing of
 // the storage below. Empty: it was, or nothing was asked.
 std::string missed_page_cache(const CacheEvidence& cache);
+// What was read in the next epochs. Where it is as cold or warm as what was read in those before
+// them, it is added to that.
+void add_epochs(CacheEvidence& cache, const EpochReads& reads);
 // A whole record. One process: by what its reading threads fetched; `unknown` where the kernel does
-// not say. Many ranks: by what the page cache held when the run began, where that is known.
+// not say. Which epochs were cold or warm is said where not all were the same. Many ranks: by what
+// the page cache held when the run began, where that is known.
 CacheVerdict judge_cache(const RunRecord& record);
 
 }  // namespace stoker

@@ -80,12 +80,25 @@ const char* to_string(RunPhase phase);
 enum class PageCache { as_is, cold, warm };
 const char* to_string(PageCache state);
 
-// What the page cache held of the training data, by a sample of the files. A value.
+// What was read while these epochs passed, the first being 1: bytes that were asked for, and those
+// of them that block devices delivered. A loader that reads ahead is in the next epoch already when
+// one ends. A value.
+struct EpochReads {
+  int64_t first = 0;
+  int64_t last = 0;
+  uint64_t asked = 0;
+  uint64_t fetched = 0;
+};
+
+// What the page cache held of the training data, by a sample of the files, and what was read in its
+// place. A value.
 struct CacheEvidence {
   int64_t files_looked_at = 0;
   std::optional<double> resident_before;  // share of bytes, before the first epoch
   std::optional<double> resident;         // after the last one that ended
   PageCache wanted = PageCache::as_is;
+  // In their order, neighbours of the same state as one (add_epochs()). Empty: not known.
+  std::vector<EpochReads> epochs{};
 };
 
 // What the training loop publishes, step by step. The trainer's thread writes, any thread reads.

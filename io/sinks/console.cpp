@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "io/core/system/standard_streams.h"
+#include "io/core/system/terminal.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/figures.h"
 #include "io/metrics/sink.h"
@@ -35,7 +36,7 @@ class Console final : public MetricsSink {
     if (shown_ && seconds(now - last_) < 0.1 && !last) return;
     last_ = now;
     shown_ = true;
-    write_stderr("\r\x1b[K" + line(run, window));
+    rewrite_line(line(run, window));
   }
 
   void flush() override {
@@ -44,24 +45,24 @@ class Console final : public MetricsSink {
   }
 
  private:
+  // Its parts in the order in which a narrow terminal should show them (fitted()).
   std::string line(const RunRecord& now, const RunRecord& window) const {
     static const auto figures = select_figures({"images_per_s", "exposed_io_share", "io_share"});
     const std::vector<RowField> row = figure_row(figures, now, window);
     const RunMeter::State& run = now.run;
-    std::string text = fmt::format("step {}/{}  epoch {}", run.totals.steps, run.info.steps_planned,
-                                   run.totals.epoch);
-    if (run.loss) text += fmt::format("  loss {:.4f}", *run.loss);
-    text += fmt::format("  {:.0f} images/s  I/O exposed {:.1f} %, waited {:.1f} %",
-                        row[0].value.value_or(0), 100 * row[1].value.value_or(0),
-                        100 * row[2].value.value_or(0));
+    const RunTotals& passed = window.run.totals;
+    const double step_s = passed.wall_s / static_cast<double>(std::max<int64_t>(1, passed.steps));
+    std::string text = fmt::format("step {}/{}", run.totals.steps, run.info.steps_planned);
     if (now.checkpoints.report && now.checkpoints.report->degraded)
       text += "  CHECKPOINTS DEGRADED";
-    const RunTotals& passed = window.run.totals;
-    text += fmt::format(
-        "  ETA {}",
-        duration(passed.wall_s / static_cast<double>(std::max<int64_t>(1, passed.steps)) *
-                 static_cast<double>(run.info.steps_planned - run.totals.steps)));
-    return inputs_.emulated ? text + "  (emulated device)" : text;
+    if (run.loss) text += fmt::format("  loss {:.4f}", *run.loss);
+    return text +
+           fmt::format(
+               "  {:.0f} images/s{}  I/O exposed {:.1f} %  ETA {}  epoch {}  waited {:.1f} %",
+               row[0].value.value_or(0), inputs_.emulated ? " (emulated device)" : "",
+               100 * row[1].value.value_or(0),
+               duration(step_s * static_cast<double>(run.info.steps_planned - run.totals.steps)),
+               run.totals.epoch, 100 * row[2].value.value_or(0));
   }
 
   const Inputs inputs_;

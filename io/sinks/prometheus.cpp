@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -53,30 +52,43 @@ struct Scalar<Linger> {
 
 namespace {
 
-// When the next scrape is due, by when those before it came. Any thread.
+// Whoever asks again and again: when the next time is due, by when those before it came, and
+// whether they have seen the run's end. Any thread.
 class Scrapes {
  public:
-  void came() {
+  // usual: the pause after the first time.
+  explicit Scrapes(std::chrono::seconds usual) : usual_(usual) {}
+  // The run was told to be at least this far.
+  void came(RunPhase phase) {
     const std::lock_guard lock(mutex_);
     const TimePoint now = Clock::now();
     if (last_) pauses_[scrapes_++ % pauses_.size()] = now - *last_;
     last_ = now;
+    if (phase == RunPhase::completed || phase == RunPhase::stopped || phase == RunPhase::failed) {
+      seen_ = true;
+    }
+  }
+  bool end_seen() const {
+    const std::lock_guard lock(mutex_);
+    return seen_;
   }
   // Empty: nobody scrapes. Who came once may come again.
   std::optional<TimePoint> due() const {
     const std::lock_guard lock(mutex_);
     if (!last_) return std::nullopt;
     const Clock::duration pause =
-        scrapes_ == 0 ? kUsualPause : *std::max_element(pauses_.begin(), pauses_.end());
+        scrapes_ == 0 ? usual_ : *std::max_element(pauses_.begin(), pauses_.end());
     if (pause > kLongestPause) return std::nullopt;
     return *last_ + pause + pause / 4 + kLate;
   }
 
  private:
-  static constexpr std::chrono::seconds kUsualPause{15}, kLongestPause{120}, kLate{1};
+  static constexpr std::chrono::seconds kLongestPause{120}, kLate{1};
+  const std::chrono::seconds usual_;
   mutable std::mutex mutex_;
   std::optional<TimePoint> last_;
   size_t scrapes_ = 0;
+  bool seen_ = false;
   std::array<Clock::duration, 4> pauses_{};  // the last ones
 };
 
@@ -104,7 +116,8 @@ struct PrometheusOptions {
     v("linger", linger,
       "The run waits for at most this number of seconds at its end until its last state was "
       "scraped. auto: until whoever scraped /metrics so far should have come once more; not at all "
-      "where nobody did. After a signal, as auto, within checkpoint.grace_seconds.");
+      "where nobody did. After a signal, as auto, within checkpoint.grace_seconds. For an open "
+      "status page, as auto, within that number.");
     v("stalled_seconds", stalled_seconds,
       "/healthz answers 503 after this number of seconds without a step. What the trainer waits "
       "for a checkpoint (checkpoint.hang_seconds) or other ranks (distributed.timeout) does not "
@@ -204,13 +217,10 @@ class Prometheus final : public MetricsSink {
   }
 
   HttpReply metrics() {
-    scrapes_.came();
     const RunPhase phase = inputs_.hub.run().state().phase;  // at least that is in the text
     HttpReply reply{200, "text/plain; version=0.0.4; charset=utf-8", exposition_.text()};
-    if (phase == RunPhase::completed || phase == RunPhase::stopped || phase == RunPhase::failed) {
-      end_seen_ = true;
-      scraped_.notify_all();
-    }
+    scrapes_.came(phase);
+    scraped_.notify_all();
     return reply;
   }
 
@@ -225,8 +235,12 @@ class Prometheus final : public MetricsSink {
   }
 
   HttpReply status() {
-    return {200, "application/json",
-            json_text(status_json(inputs_.hub, options_.stalled_seconds)) + "\n"};
+    const RunPhase phase = inputs_.hub.run().state().phase;
+    HttpReply reply{200, "application/json",
+                    json_text(status_json(inputs_.hub, options_.stalled_seconds)) + "\n"};
+    page_.came(phase);
+    scraped_.notify_all();
+    return reply;
   }
 
   void write_targets() {
@@ -260,24 +274,31 @@ class Prometheus final : public MetricsSink {
   // Until somebody has seen the end of the run, who else would believe in what it saw last.
   void linger() {
     const TimePoint begin = Clock::now();
-    const auto wait = std::chrono::duration_cast<std::chrono::seconds>(linger_end(begin) - begin);
-    if (!end_seen_ && wait.count() > 0) {
+    const auto wait = std::chrono::duration_cast<std::chrono::seconds>(scrape_end(begin) - begin);
+    if (!scrapes_.end_seen() && wait.count() > 0) {
       inputs_.log(
           fmt::format("waiting at most {} s until this run's end is scraped", wait.count()));
     }
-    while (!end_seen_ && Clock::now() < linger_end(begin)) {
+    while ((!scrapes_.end_seen() && Clock::now() < scrape_end(begin)) ||
+           (!page_.end_seen() && Clock::now() < page_end(begin))) {
       std::unique_lock lock(mutex_);
       scraped_.wait_for(lock, std::chrono::milliseconds(50));
     }
   }
 
   // begin: of the wait. A signal may come while it lasts.
-  TimePoint linger_end(TimePoint begin) const {
+  TimePoint scrape_end(TimePoint begin) const {
     const std::optional<double> seconds = options_.linger.seconds;
     const std::optional<TimePoint> ends_by = inputs_.ends_by();
     if (seconds && (*seconds == 0 || !ends_by)) return begin + from_seconds(*seconds);
     const TimePoint due = scrapes_.due().value_or(begin);
     return ends_by ? std::min(due, *ends_by) : due;
+  }
+  TimePoint page_end(TimePoint begin) const {
+    const TimePoint due = page_.due().value_or(begin);
+    const TimePoint most =
+        options_.linger.seconds ? begin + from_seconds(*options_.linger.seconds) : due;
+    return std::min({due, most, inputs_.ends_by().value_or(due)});
   }
 
   void push() {
@@ -298,8 +319,8 @@ class Prometheus final : public MetricsSink {
   const Options options_;
   const Inputs inputs_;
   Exposition exposition_;
-  Scrapes scrapes_;
-  std::atomic<bool> end_seen_{false};
+  Scrapes scrapes_{std::chrono::seconds(15)};
+  Scrapes page_{std::chrono::seconds(1)};  // /api/status, for which the page asks every second
   std::mutex mutex_;
   std::condition_variable scraped_;
   std::condition_variable_any wake_;

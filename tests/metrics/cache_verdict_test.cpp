@@ -6,7 +6,9 @@
 namespace stoker {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 CacheVerdict cache_of(const CacheEvidence& cache, const LoaderMeter::State& loader,
                       int64_t ranks = 1) {
@@ -31,6 +33,25 @@ TEST(CacheVerdict, ComparesWhatWasAskedForWithWhatBlockDevicesDelivered) {
   EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::cold);
   EXPECT_THAT(cache_of({200, 0.25, {}}, loader).text,
               HasSubstr("held 25 % of the data (200 files"));
+}
+
+TEST(CacheVerdict, says_which_epochs_were_cold) {
+  CacheEvidence cache{200, 0.0, {}, PageCache::cold, {}};
+  add_epochs(cache, {1, 1, 1000, 990});
+  LoaderMeter::State loader;
+  loader.stages[static_cast<size_t>(Stage::read)].bytes = 1000;
+  loader.storage_bytes = 990;
+  EXPECT_THAT(cache_of(cache, loader).text, Not(HasSubstr("epoch 1")));  // as all of the run
+  for (int64_t epoch = 2; epoch < 40; epoch += 2) add_epochs(cache, {epoch, epoch + 1, 2000, 0});
+  EXPECT_EQ(cache.epochs.size(), 2u);
+  loader.stages[static_cast<size_t>(Stage::read)].bytes = 39000;
+  const CacheVerdict verdict = cache_of(cache, loader);
+  EXPECT_EQ(verdict.level, CacheVerdict::Level::warm);
+  EXPECT_THAT(verdict.text, EndsWith("; epoch 1 was cold, epochs 2 to 39 were warm"));
+  add_epochs(cache, {40, 40, 1000, 500});
+  EXPECT_THAT(cache_of(cache, loader).text, EndsWith("2 to 39 were warm, epoch 40 was mixed"));
+  add_epochs(cache, {41, 41, 0, 0});  // of a data set that was already read
+  EXPECT_EQ(cache.epochs.back().last, 40);
 }
 
 TEST(CacheVerdict, of_many_ranks_is_what_the_page_cache_held_before_for_one_may_read_for_all) {

@@ -47,6 +47,10 @@ READ = """(() => {
         return new Set(new Uint32Array(image.data.buffer).filter((pixel) => pixel >>> 24 > 200)).size;
       })) })),
     connection: document.getElementById("connection").textContent,
+    cut: [...document.querySelectorAll(".legend li, .legend .name")].filter((e) => seen(e) && e.scrollWidth > e.clientWidth)
+      .map((e) => e.textContent),
+    empty: [...document.querySelectorAll(".card, .figure")].filter((e) => seen(e) && !e.querySelector("[data-value], canvas, dt"))
+      .map((e) => e.textContent),
     scroll: document.documentElement.scrollWidth, width: document.documentElement.clientWidth,
     wide: [...document.body.querySelectorAll("*")].filter((e) => seen(e) && e.getClientRects().length
       && e.getBoundingClientRect().right > e.closest("body, .card, .figure").getBoundingClientRect().right + 0.5)
@@ -130,6 +134,8 @@ def check(browser, url):
     assert not re.search(r"\b(NaN|undefined|null|Infinity)\b|\[object", words), words
     assert page["level"] == ((sent.get("verdict") or {}).get("level") or "unknown")
     assert page["scroll"] <= page["width"] and not page["wide"], f"too wide: {page['wide']}"
+    assert not page["cut"], f"a legend that does not fit: {page['cut']}"
+    assert not page["empty"], f"cards that say nothing: {page['empty']}"
     said, asked = complaints(browser.events)
     assert not said, said
     path = urllib.parse.urljoin(url, "api/status")
@@ -150,6 +156,20 @@ def check_lost(browser, server):
     browser.until("document.getElementById('connection').title.includes('schema_version 3')")
     server.state = state
     browser.until("document.getElementById('connection').textContent === 'live'")
+
+
+def check_ended(browser, server):
+    """A run that has ended is no lost connection: the page says how it ended, and which command makes its report."""
+    state = preview.finished()
+    server.state = state
+    browser.open(server.url)
+    said = f"completed, report: stoker report {state['run_directory']}"
+    assert read(browser)["connection"] == said
+    server.state = None
+    browser.until("document.getElementById('connection').title !== ''")
+    assert browser.evaluate("document.getElementById('connection').textContent") == said
+    assert browser.evaluate("document.documentElement.dataset.connection") == "ended"
+    server.state = state
 
 
 def check_cursor(browser, server):
@@ -196,6 +216,7 @@ def check_simulated(browser):
         browser.screen(DESKTOP, "dark")
         check_cursor(browser, server)
         check_lost(browser, server)
+        check_ended(browser, server)
 
 
 def take_pictures(browser, directory, names):

@@ -68,12 +68,19 @@ def configuration(tiers=(), **sections):
     return "".join(f"{name}: {text}\n" for name, text in (usual | sections).items())
 
 
+def in_one_line(text):
+    """What was printed, with each error and its hint in one line, as the message is in summary.json."""
+    text = re.sub(r"\nhint: (did you mean '[^']*'\?)", r" (\1)", text)
+    return text.replace("\nhint: ", ": ")
+
+
 def stoker(*arguments, cwd, code=0, env=(), timeout=PATIENCE_S, before=()):
     """Runs it to its end, which must be with that exit code. before: the words of what starts it."""
     done = subprocess.run([*before, STOKER, *map(str, arguments)], cwd=cwd, env={**os.environ, **dict(env)}, timeout=timeout,
                           capture_output=True, text=True, check=False)
     if code is not None and done.returncode != code:
         raise AssertionError(f"exit code {done.returncode}, not {code}: {arguments}\n{done.stdout}{done.stderr}")
+    done.stderr = in_one_line(done.stderr)
     return done
 
 
@@ -121,7 +128,7 @@ class Process:
 
     @property
     def log(self):
-        return self.text(1)
+        return in_one_line(self.text(1))
 
     def alive(self):
         return self.child.poll() is None

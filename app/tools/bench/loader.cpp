@@ -36,10 +36,15 @@ double measure_first_epoch(ExperimentData& data, const LoaderUse& use, int64_t e
 }
 
 LoaderBenchmark measure_loader(ExperimentData& data, const LoaderInfo& info, const LoaderUse& use,
-                               int64_t epochs, const BatchObserver& observe) {
+                               int64_t epochs, const BatchObserver& observe,
+                               const std::function<void(int64_t, int64_t)>& progress) {
   FailureBudget budget = training_budget(data.dataset());
-  const auto account = [&](const Batch& batch) { budget.account(batch); };
   const auto loader = data.make_loader(use);
+  int64_t taken = 0;
+  const auto account = [&](const Batch& batch) {
+    budget.account(batch);
+    if (progress) progress(++taken, (epochs + 1) * loader->batches());
+  };
   LoaderBenchmark result;
   result.first_batch_s = load_epoch(*loader, 0, account).first_batch_s;
   LoadCost cost;

@@ -58,10 +58,12 @@ using BatchObserver = std::function<bool(const Batch&)>;
 
 // One warm-up epoch of the configured loader, whose info this is, then `epochs` measured ones;
 // every batch is taken and dropped at once. After that `observe` is shown batches of the first
-// epoch once more, from its beginning. The calling thread is the consumer. Error(ExitCode::data)
-// for more bad samples than the data set allows.
+// epoch once more, from its beginning. `progress` is told after each batch how many of all have
+// come. The calling thread is the consumer. Error(ExitCode::data) for more bad samples than the
+// data set allows.
 LoaderBenchmark measure_loader(ExperimentData& data, const LoaderInfo& info, const LoaderUse& use,
-                               int64_t epochs, const BatchObserver& observe = {});
+                               int64_t epochs, const BatchObserver& observe = {},
+                               const std::function<void(int64_t, int64_t)>& progress = {});
 
 // Measures one epoch of a new loader without a warm-up, for data that must not have been read
 // before. Returns images/s.

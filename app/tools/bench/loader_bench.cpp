@@ -43,8 +43,9 @@ LoaderReport measure(const LoaderBenchArguments& arguments) {
   LoaderReport report;
   report.type = options.loader.type();
   report.workers = std::max<int64_t>(1, info.workers);
-  report.measured = measure_loader(data, info, loader_use(device), arguments.epochs,
-                                   [&](const Batch& batch) { return probe.see(batch); });
+  report.measured = measure_loader(
+      data, info, loader_use(device), arguments.epochs,
+      [&](const Batch& batch) { return probe.see(batch); }, progress_of("batches"));
   if (!arguments.dump.empty()) probe.dump(arguments.dump);
   report.conditions = {{"name", "stoker-" + report.type},
                        {"loader", to_json(options.loader.dump())},

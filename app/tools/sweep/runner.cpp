@@ -19,9 +19,10 @@ using nlohmann::json;
 
 // "error: ..." where the program said so, else what it said last.
 std::string last_line(const std::string& log) {
-  const std::string text = read_if_there(log).value_or("");
-  const std::string lines = text.substr(0, text.find_last_not_of('\n') + 1);
-  return lines.substr(lines.rfind('\n') + 1);  // npos + 1 is 0
+  const std::string text = "\n" + read_if_there(log).value_or("");
+  const size_t error = text.rfind("\nerror: "), last = text.find_last_not_of('\n');
+  const size_t begin = (error != std::string::npos ? error : text.rfind('\n', last)) + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 // The mean duration of successful runs.

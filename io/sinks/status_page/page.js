@@ -31,12 +31,8 @@ function showProgress(status) {
   document.title = bar.hidden ? name : `${Math.floor((100 * step) / planned)} % ${name}`;
 }
 
-function showCards(status) {
-  for (const card of document.querySelectorAll("[data-part]")) {
-    const empty = card.querySelector("[data-value]") === null;
-    const none = card.dataset.part === "checkpoint" && look(status, "checkpoint") === "none";
-    setData(card, "says", empty ? (none ? "no checkpoints in this run" : "not measured") : undefined);
-  }
+function showCards() {
+  for (const card of document.querySelectorAll("[data-part]")) card.hidden = card.querySelector("[data-value]") === null;
 }
 
 function render(status) {
@@ -52,7 +48,7 @@ function render(status) {
   fillBars(document.body, status);
   judgeFigures(document, status);
   showProgress(status);
-  showCards(status);
+  showCards();
   setData(document.getElementById("verdict"), "level", look(status, "verdict.level") ?? "unknown");
   setData(page, "healthy", look(status, "health.healthy"));
   setData(page, "status", look(status, "status"));
@@ -61,13 +57,14 @@ function render(status) {
 }
 
 function showConnection() {
-  const seen = poll.seen && `last seen ${clock(poll.seen / 1000)}`;
   const lost = poll.problem !== "";
-  setData(page, "connection", poll.seen === null && !lost ? "waiting" : lost ? "lost" : "live");
-  if (!lost) setText(connection, poll.seen === null ? "connecting" : "live");
+  const ended = ENDED.includes(poll.status?.status);
+  setData(page, "connection", ended ? "ended" : poll.seen === null && !lost ? "waiting" : lost ? "lost" : "live");
+  if (ended) setText(connection, `${poll.status.status}, report: stoker report ${poll.status.run_directory}`);
+  else if (!lost) setText(connection, poll.seen === null ? "connecting" : "live");
   else if (poll.seen === null) setText(connection, `no connection: ${poll.problem}`);
-  else setText(connection, `connection lost, ${seen} (${span((Date.now() - poll.seen) / 1000)} ago)`
-    + (ENDED.includes(poll.status.status) ? "; the run had ended" : "; these are the last values"));
+  else setText(connection, `connection lost, last seen ${clock(poll.seen / 1000)} `
+    + `(${span((Date.now() - poll.seen) / 1000)} ago); these are the last values`);
   connection.title = poll.problem;
 }
 

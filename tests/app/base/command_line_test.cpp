@@ -24,10 +24,8 @@ struct Tool : testing::Test {
     });
   }
   ExitCode run(std::vector<std::string> words) {
-    words.insert(words.begin(), {"tool", "group", "work"});
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    return line.run(static_cast<int>(argv.size()), argv.data());
+    words.insert(words.begin(), {"group", "work"});
+    return line.run(words);
   }
   CommandLine line{"tool", "a tool", "tool 1"};
   std::string name;
@@ -78,7 +76,8 @@ TEST_F(Tool, runs_nothing_after_a_usage_error) {
                                              {"x", "--steps", "0"},
                                              {"x", "--fast", "--slow"},
                                              {"--no"}}) {
-    EXPECT_EQ(run(words), ExitCode::config);
+    const std::string error = error_of([&] { run(words); });
+    EXPECT_NE(error.find(": see `tool group work --help`"), std::string::npos) << error;
   }
   EXPECT_EQ(ran, 0);
 }

@@ -219,6 +219,14 @@ class Commands(Program):
         self.assertIn("did you mean 'prefetched'?",
                       self.stoker("describe", "loader", "prefetchd", code=2).stderr)
 
+    def test_a_type_is_described_without_its_kind(self):
+        self.assertEqual(self.stoker("describe", "prefetched").stdout, self.stoker("describe", "loader", "prefetched").stdout)
+        # A tier and a device.
+        self.assertEqual(self.json("describe", "emulated"), {kind: self.json("describe", kind, "emulated") for kind in ("storage", "device")})
+        self.assertIn("error: 'prefetchd' is no kind and no type (did you mean 'prefetched'?)",
+                      self.stoker("describe", "prefetchd", code=2).stderr)
+        self.assertIn("(known: storage, ", self.stoker("describe", "zzzzzz", code=2).stderr)
+
     def test_environment_says_of_each_part_whether_it_works_or_why_not(self):
         said = self.json("environment")
         self.assertIn(said["cpu"]["cores"], range(1, len(os.sched_getaffinity(0)) + 1))
@@ -250,7 +258,18 @@ class Commands(Program):
         version = self.stoker("--version").stdout
         for word in ["stoker ", "LibTorch 2.", "revision "]:
             self.assertIn(word, version)
-        self.assertIn("Exit codes", self.stoker("--help").stdout)
+        self.assertEqual(self.stoker("version").stdout, version)
+        self.assertIn("Exit codes: stoker help exit-codes\nStart with: ", self.stoker("--help").stdout)
+        codes = self.stoker("help", "exit-codes").stdout
+        for code in (0, 2, 3, 4, 5, 6, 7, 70, 75, 130, 141):
+            self.assertRegex(codes, rf"(?m)^ *{code}  \w")
+        self.assertEqual(self.stoker("help").stdout, self.stoker("--help").stdout)
+        for command in (["train"], ["bench", "read"], ["help"]):
+            text = self.stoker("help", *command).stdout
+            self.assertEqual(text, self.stoker(*command, "--help").stdout)
+            self.assertEqual(text.splitlines()[-1], "Exit codes: stoker help exit-codes")
+        self.assertIn("unknown command 'trian' (did you mean 'train'?)", self.stoker("help", "trian", code=2).stderr)
+        self.assertEqual(self.stoker("train", code=2).stderr, "error: CONFIG is required: see `stoker train --help`\n")
         for command in [["train"], ["check"], ["list"], ["describe"], ["dataset"], ["bench"],
                         ["dataset", "fetch"], ["dataset", "inspect"], ["dataset", "synth"],
                         ["bench", "loader"], ["bench", "decode"], ["bench", "storage"]]:

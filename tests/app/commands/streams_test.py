@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Standard streams that are closed, full, or that nobody reads any more: the exit code stays what is documented."""
+import contextlib
 import fcntl
 import json
 import os
 import pty
+import re
+import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -65,6 +69,41 @@ class Streams(StokerTest):
         master, terminal = pty.openpty()
         os.close(master)
         self.assertEqual(self.trained(terminal).wait(), 0)
+
+    def on_a_terminal(self, columns, *arguments, env=()):
+        """What the program writes to a terminal of that width."""
+        master, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+        child = subprocess.Popen([STOKER, *map(str, arguments)], cwd=self.dir, stdout=terminal, stderr=terminal,
+                                 env={**os.environ, "TERM": "xterm", **dict(env)})
+        os.close(terminal)
+        written = b""
+        with contextlib.suppress(OSError), open(master, "rb", buffering=0) as reader:  # EIO: nobody writes any more
+            while piece := reader.read(1 << 16):
+                written += piece
+        self.assertEqual(child.wait(), 0)
+        return written.decode()
+
+    def test_progress_takes_one_line_of_a_terminal_however_narrow(self):
+        for arguments, words in ((["train", self.config, "metrics.sinks=[{type: console}]"], "step 5/5"),
+                                 (["bench", "loader", self.config, "--quick", "--epochs=1"], "batches 36 of 36 (100 %)")):
+            for columns in (100, 80, 40):
+                written = self.on_a_terminal(columns, *arguments)
+                # Each is written over the one before.
+                lines = [line.split("\r")[0] for line in written.split("\r\x1b[K")[1:]]
+                lines = [line for line in lines if line.startswith(words.split()[0])]
+                self.assertIn(words[:columns - 1], lines[-1])
+                self.assertLess(max(map(len, lines)), columns)
+
+    def test_the_end_of_a_run_has_colours_where_a_terminal_takes_them(self):
+        verdict = re.compile(r"\x1b\[1mVerdict: \x1b\[0m\x1b\[1(;3[123])?m[A-Z]")
+        self.assertRegex(self.on_a_terminal(80, "train", self.config), verdict)
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            written = self.on_a_terminal(80, "train", self.config, env=env)
+            self.assertRegex(written, "\r\nVerdict: [A-Z]")
+            self.assertNotIn("\x1b[1m", written)
+        self.assertRegex(self.stoker("train", self.config).stdout, "(?s)\nVerdict: .*\nWhy:     .*\nNext:    .*"
+                         "stoker report runs/latest\n         stoker doctor runs/latest\nrun directory: runs/trial-")
 
     def test_other_commands_end_quietly_without_their_reader(self):
         for arguments in (["list"], ["list", "--json"], ["describe", "dataset", "image_folder"], ["--help"], ["train", "--help"]):

@@ -21,6 +21,14 @@ class Hints(StokerTest):
         self.assertRegex(done.stderr, r"\Aerror: [^\n]+\n\Z")
         return done.stderr[len("error: "):-1]
 
+    def test_a_hint_is_on_a_line_of_its_own(self):
+        process = self.start("check", self.config, "device.type=gpu")
+        self.assertEqual(process.wait(), 2)
+        self.assertEqual(process.text(1), "error: override 'device.type=gpu': device: unknown device 'gpu'\nhint: did you mean 'cuda'?\n")
+        process = self.start("sweep", self.config)
+        process.wait()
+        self.assertIn("and no sweep\nhint: run it by `stoker train ", process.text(1))
+
     def write(self, text):
         self.config.write_text(text)
         return self.config

@@ -11,7 +11,7 @@ from checkpointed_run import (PER_EPOCH, SLOW_DATA, STEPS, CheckpointTest, Twelv
 from stoker import LOADERS, LONG, MINI
 
 LATEST = "checkpoint.resume=latest"
-LOGGED = re.compile(r" step (\d+)/\d+  epoch \d+  loss (\S+) ")
+LOGGED = re.compile(r" step (\d+)/\d+  loss (\S+) ")
 
 
 class Resume(CheckpointTest):

@@ -50,10 +50,11 @@ class ParallelPlot {
   draw() {
     if (!this.root) return;
     const names = [...this.axes.map(({ key }) => key), ...this.figures];
-    const size = { w: Math.max(240, this.area.clientWidth), h: 280, side: 56, top: 34, bottom: 14 };
+    // On a narrow screen the area scrolls, so that the labels of two lines never overlap.
+    const size = { w: Math.max(110 * names.length, this.area.clientWidth), h: 280, side: 56, top: 34, bottom: 14 };
     const x = (line) => size.side + (names.length < 2 ? 0 : line * (size.w - 2 * size.side) / (names.length - 1));
     const y = (share) => size.h - size.bottom - share * (size.h - size.top - size.bottom);
-    const most = Math.max(4, Math.floor((size.w / names.length) / 6.6));
+    const most = Math.max(4, Math.floor((size.w / names.length - 12) / 6.6));
     const cut = (text) => (text.length > most ? `…${text.slice(1 - most)}` : text);
     const lines = names.flatMap((name, line) => [
       svg("line", { x1: x(line), x2: x(line), y1: y(0), y2: y(1), class: "gridline" }),

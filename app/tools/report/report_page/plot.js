@@ -110,7 +110,6 @@ class SweepPlot {
   draw() {
     const size = { w: Math.max(240, this.area.clientWidth), h: 260, left: 52, right: 8, top: 10, bottom: 34 };
     const { plot } = this;
-    if (plot.values.length === 0) return this.area.replaceChildren(make("p", { class: "none" }, "not measured"));
     const x = xScale(plot);
     const y = yScale(plot);
     const at = { x: (value) => size.left + x(value) * (size.w - size.left - size.right),

@@ -99,7 +99,8 @@ function distinctConditions(report) {
 function sweepParts(report, at) {
   prepare(report);
   const parallel = new ParallelPlot(report);
-  const plots = [...(report.plots ?? []).map((plot) => new SweepPlot(plot)), parallel];
+  const measured = (report.plots ?? []).map((plot) => new SweepPlot(plot)).filter(({ plot }) => plot.values.length > 0);
+  const plots = [...measured, parallel];
   const conditionsOf = distinctConditions(report);
   const failed = report.table.filter((row) => row.status !== "ok" && row.status !== "completed").length;
   const count = { within: 0, outside: 0 };
@@ -109,7 +110,7 @@ function sweepParts(report, at) {
   return { title: report.name ?? "sweep", chips, plots, what: [report.command && `stoker ${report.command}`,
     ...report.axes.map(({ key, values }) => `${key}: ${values.join(", ")}`)].filter(Boolean), main: [
     section("pair", "Findings", findings(report, at)),
-    section("charts", "Plots", plots.filter((plot) => plot !== parallel).map((plot) => plot.root)),
+    section("charts", "Plots", measured.map((plot) => plot.root)),
     section("pair", "All cells", parallel.root),
     section("pair", "Runs", cells(report, at),
       conditionsOf.length ? card("Conditions", {}, listing(conditionsOf)) : null,

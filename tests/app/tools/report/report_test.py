@@ -40,6 +40,12 @@ READ = """(() => {
       published: e.querySelectorAll(".published").length, errors: e.querySelectorAll(".error").length })),
     looks: [...document.querySelectorAll(".area svg")].slice(0, 1).flatMap((plot) => [...plot.querySelectorAll(".trace:not(.dashed)")])
       .map((line) => `${getComputedStyle(line).stroke} ${getComputedStyle(line).strokeDasharray}`), parallel: document.querySelectorAll(".parallel .trace").length,
+    overlaps: [...document.querySelectorAll(".parallel svg")].flatMap((plot) => {
+      const boxes = [...plot.querySelectorAll(".tick")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+      return boxes.flatMap(([name, one], at) => boxes.slice(at + 1).filter(([, other]) => one.left < other.right && other.left < one.right
+        && one.top < other.bottom && other.top < one.bottom).map(([other]) => `${name}|${other}`));
+    }),
+    rows: [...new Set([...document.querySelectorAll(".cells tbody tr")].map((e) => getComputedStyle(e).display))],
     text: document.body.innerText,
     scroll: document.documentElement.scrollWidth, width: document.documentElement.clientWidth,
     wide: [...document.body.querySelectorAll("*")].filter((e) => seen(e) && e.getClientRects().length
@@ -307,7 +313,10 @@ def check_sweep(browser, folder):
             assert [plot["marks"] for plot in shown["plots"]] == [8, 8, 6], shown["plots"]
             assert [plot["published"] for plot in shown["plots"]] == [2, 0, 1]
             assert [plot["errors"] for plot in shown["plots"]] == [8, 8, 3]
+            assert "Nothing" not in shown["text"]  # a plot without points
             assert shown["parallel"] == 8, shown["parallel"]  # a trace for each cell
+            assert not shown["overlaps"], shown["overlaps"]
+            assert shown["rows"] == ["table-row"], shown["rows"]
             for words in ("put in, no finding", "1 of 2 findings within", "1 failed", "(S): Chien et al. 2018", "no space left on device",
                           "2.3 ± 15 %", "(2 to 2.31)", "loader.workers", "Xeon"):
                 assert words in shown["text"], words
