@@ -264,7 +264,7 @@ class Commands(Program):
         for code in (0, 2, 3, 4, 5, 6, 7, 70, 75, 130, 141):
             self.assertRegex(codes, rf"(?m)^ *{code}  \w")
         self.assertEqual(self.stoker("help").stdout, self.stoker("--help").stdout)
-        for command in (["train"], ["bench", "read"]):
+        for command in (["train"], ["bench", "read"], ["help"]):
             text = self.stoker("help", *command).stdout
             self.assertEqual(text, self.stoker(*command, "--help").stdout)
             self.assertEqual(text.splitlines()[-1], "Exit codes: stoker help exit-codes")
