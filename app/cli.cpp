@@ -38,7 +38,7 @@ int fail(ExitCode code, const std::string& text) {
 // `help train` is `train --help`. Of what no command's help says, `help` is a command itself.
 std::vector<std::string> without_help(std::vector<std::string> words) {
   if (words.empty() || words[0] != "help") return words;
-  if (words.size() == 2 && is_help_topic(words[1])) return words;
+  if (words.size() == 2 && (is_help_topic(words[1]) || words[1].starts_with('-'))) return words;
   words.erase(words.begin());
   words.emplace_back("--help");
   return words;

@@ -8,11 +8,6 @@ _stoker_commands() {
     "bench") echo "read loader decode storage lmdb checkpoint train" ;;
     "dataset") echo "fetch inspect synth convert stage" ;;
     "runs") echo "rm" ;;
-    "help") echo "train launch check checkpoint environment bench headspace try dataset darshan report compare timelogger trace runs serve doctor sweep schema simulate size advise mount describe healthcheck help list version" ;;
-    "help checkpoint") echo "list verify" ;;
-    "help bench") echo "read loader decode storage lmdb checkpoint train" ;;
-    "help dataset") echo "fetch inspect synth convert stage" ;;
-    "help runs") echo "rm" ;;
   esac
 }
 _stoker_options() {
@@ -58,50 +53,7 @@ _stoker_options() {
     "mount") echo "--help --mode --read-ahead --allow-other --threads --json" ;;
     "describe") echo "--help --plugin --json" ;;
     "healthcheck") echo "--help --json" ;;
-    "help") echo "--help --version" ;;
-    "help train") echo "--help --json --quiet" ;;
-    "help launch") echo "--help --json --ranks --quiet" ;;
-    "help check") echo "--help --json" ;;
-    "help checkpoint") echo "--help" ;;
-    "help checkpoint list") echo "--help --json" ;;
-    "help checkpoint verify") echo "--help --json --all" ;;
-    "help environment") echo "--help --json" ;;
-    "help bench") echo "--help" ;;
-    "help bench read") echo "--help --json --stages --threads --pipeline --loader --batch --batches --repetitions --page-cache" ;;
-    "help bench loader") echo "--help --json --epochs --ceiling-samples --scaling --dump --quick" ;;
-    "help bench decode") echo "--help --json --versus --samples --rounds" ;;
-    "help bench storage") echo "--help --block-size --transfer-size --threads --pattern --op --fsync --file-per-thread --shared --file- --objects --cold --seconds --directory --rounds --fit --json" ;;
-    "help bench lmdb") echo "--help --json --ranks --readers --rounds --steps --page-cache --drop-caches" ;;
-    "help bench checkpoint") echo "--help --json --rounds --loop --step-ms --every --loader --loop" ;;
-    "help bench train") echo "--help --json --threads --workers --steps --warm-up --rounds --bare --at-most" ;;
-    "help headspace") echo "--help --json --epochs --steps" ;;
-    "help try") echo "--help --to --json" ;;
-    "help dataset") echo "--help" ;;
-    "help dataset fetch") echo "--help --to --archive --url --json" ;;
-    "help dataset inspect") echo "--help --json --samples" ;;
-    "help dataset synth") echo "--help --samples --classes --kind --size --per-file --test-files --per-test-file --median-bytes --sigma --seed --json" ;;
-    "help dataset convert") echo "--help --format --tier --shard-size --pixels --shuffle --no-verify --json" ;;
-    "help dataset stage") echo "--help --json --dry-run" ;;
-    "help darshan") echo "--help --files --output --trace --json --records --json" ;;
-    "help report") echo "--help --output --json" ;;
-    "help compare") echo "--help --a --b --metric --threshold --json" ;;
-    "help timelogger") echo "--help --nodes --timeline --max-bad --json" ;;
-    "help trace") echo "--help --json" ;;
-    "help runs") echo "--help --sort --csv --json" ;;
-    "help runs rm") echo "--help --failed --keep --older --yes" ;;
-    "help serve") echo "--help --listen" ;;
-    "help doctor") echo "--help --verify --rounds --seconds --steps --dir --json" ;;
-    "help sweep") echo "--help --only --set --directory --restart --report-only --check --json" ;;
-    "help schema") echo "--help" ;;
-    "help simulate") echo "--help --run --machine --what-if --inputs --json" ;;
-    "help size") echo "--help --images-per-s --gpus --nodes --data --ru --run --dat --batch-size --decode-ms --measure --data --cores --trainer-cores --workers --tier --json" ;;
-    "help advise") echo "--help --capacity --max-file --fast --slow-fit --fast-fit --profile --output --auto --json" ;;
-    "help mount") echo "--help --mode --read-ahead --allow-other --threads --json" ;;
-    "help describe") echo "--help --plugin --json" ;;
-    "help healthcheck") echo "--help --json" ;;
-    "help help") echo "--help" ;;
-    "help list") echo "--help --figures --plugin --json" ;;
-    "help version") echo "--help" ;;
+    "help") echo "--help" ;;
     "list") echo "--help --figures --plugin --json" ;;
     "version") echo "--help" ;;
   esac
@@ -202,6 +154,8 @@ _stoker() {
       list/0 | describe/0) choices=$("$program" list 2>/dev/null | grep -o '^[a-z]*') ;;
       describe/1) choices=$("$program" list "${arguments[0]}" 2>/dev/null | grep '^[a-z]' | cut -d' ' -f2- | tr -d ',') ;;
       schema/0) choices="experiment sweep" ;;
+      help/0) choices="$(_stoker_commands) exit-codes" ;;
+      help/*) choices=$(_stoker_commands "${arguments[@]}") ;;
       train/0 | launch/0 | check/0 | sweep/0 | headspace/0 | advise/0 | mount/0 | simulate/0 | "bench "*/0 | "checkpoint "*/0 | \
         "dataset inspect"/0 | "dataset convert"/0 | "dataset stage"/0)
         choices=$(compgen -f -X '!*.yaml' -- "${current:-configs/}"; compgen -d -S / -- "${current:-configs/}") ;;

@@ -13,7 +13,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from stoker import StokerTest, emulated, free_port, read_summary
+from stoker import Ended, StokerTest, emulated, free_port, read_summary
 from training_run import recorded
 
 EMULATED = ("device={type: emulated, step_ms: 20}", "training.max_steps=100000", "training.epochs=100000",
@@ -124,6 +124,15 @@ class PrometheusTest(StokerTest):
         self.assertEqual(targets, [{"targets": [f"127.0.0.1:{self.port}"],
                                     "labels": {"run": self.latest.name, "rank": "0",
                                                "loader": "prefetched"}}])
+
+    def test_an_open_page_sees_the_end(self):
+        process = self.serving()
+        seen = []
+        with contextlib.suppress(Ended):
+            while process.until(lambda: seen.append(json.loads(self.get("/api/status")[1])["status"]) or True):
+                time.sleep(1)  # as the page does
+        self.assertEqual(process.wait(), 0)
+        self.assertEqual(seen[-1], "completed")
 
     def test_a_sink_that_fails_at_the_end_is_in_the_summary(self):
         process = self.serving(*EMULATED[:1], "training.max_steps=20", "checkpoint={type: none}", sink=", linger: 60")

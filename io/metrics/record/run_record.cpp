@@ -41,9 +41,11 @@ RunRecord with_step_under_way(RunRecord record) {
   const RunPhase phase = record.run.phase;
   if (phase != RunPhase::train && phase != RunPhase::eval) return record;
   RunTotals& totals = record.run.totals;
-  // Whole steps only would make saw teeth of a constant rate.
+  // Whole steps only would make saw teeth of a constant rate. After the last step none is under
+  // way.
   const double done = trained_s(record.run.doing.spent_s) - trained_s(totals.segments);
-  if (record.run.step_s > 0 && done > 0) {
+  const bool last = totals.steps == record.run.info.steps_planned;
+  if (record.run.step_s > 0 && done > 0 && !last) {
     totals.images += static_cast<int64_t>(static_cast<double>(record.run.step_images) *
                                           std::min(1.0, done / record.run.step_s));
   }

@@ -92,6 +92,8 @@ class CompletionTest(unittest.TestCase):
         self.assertLessEqual({"train", "bench", "dataset"}, completed(""))
         self.assertEqual(completed("tra"), {"train", "trace"})
         self.assertEqual(completed("runs", "r"), {"rm"})
+        self.assertEqual(completed("help", "e"), {"environment", "exit-codes"})
+        self.assertEqual(completed("help", "runs", ""), {"rm"})
         self.assertEqual(completed("bench", "lo"), {"loader"})
         self.assertLessEqual({"--json", "--quiet", "--help"}, completed("train", "--"))
         self.assertIn("--scaling", completed("bench", "loader", "some.yaml", "--"))

@@ -76,6 +76,7 @@ TEST_F(Window, a_constant_rate_has_no_steps_in_it) {
   record.run.phase = RunPhase::train;
   record.run.step_s = 0.8;
   record.run.step_images = 64;
+  record.run.info.steps_planned = 100;
   int64_t before = 0;
   for (int second = 1; second <= 12; ++second) {
     record.elapsed_s = second;
@@ -93,6 +94,8 @@ TEST_F(Window, a_constant_rate_has_no_steps_in_it) {
   EXPECT_EQ(with_step_under_way(record).run.totals.images, before);
   spent(record, Segment::data_wait) = 48;
   EXPECT_EQ(with_step_under_way(record).run.totals.images, record.run.totals.images + 64);
+  record.run.totals.steps = 100;  // no further one comes
+  EXPECT_EQ(with_step_under_way(record).run.totals.images, record.run.totals.images);
 }
 
 TEST_F(Window, a_pause_of_the_process_says_nothing_of_its_pace) {

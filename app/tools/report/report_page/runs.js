@@ -29,14 +29,14 @@ function figuresTable(report) {
       return place < 0 ? null : show(`runs.${at}.tiers.${place}.${field}.busy_mb_per_s`, "megabytes_per_second");
     })]));
   return card("Figures", { class: "full" }, grid(["", ...heads(report.runs)], [...used.map(([label, key, format, judged]) => [label,
-    ...report.runs.map((_, at) => show(`runs.${at}.${key}`, format, judged ? { "data-judged": `runs.${at}.${judged}` } : {}))]), ...tiers]));
+    ...report.runs.map((_, at) => show(`runs.${at}.${key}`, format, judged ? { "data-judged": `runs.${at}.${judged}` } : {}))]), ...tiers], { class: "cells compared" }));
 }
 
 function differences(title, report, field) {
   const rows = report.differences?.[field] ?? [];
   if (rows.length === 0) return card(title, {}, make("p", { class: "none" }, "the same in all runs"));
   return card(title, { class: rows.length > 4 ? "full" : "" }, grid(["", ...heads(report.runs)],
-    rows.map(({ key, values }) => [key, ...values.map((value) => (value === null ? null : words(value)))])));
+    rows.map(({ key, values }) => [key, ...values.map((value) => (value === null ? null : words(value)))]), { class: "cells compared" }));
 }
 
 const hasValue = (run, key) => look(run, key) !== undefined;
