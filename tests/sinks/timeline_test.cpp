@@ -20,6 +20,7 @@ TEST(Timeline, rows_begin_with_the_loop_and_are_whole_at_once) {
   std::this_thread::sleep_for(milliseconds(150));
   EXPECT_EQ(setup.run.read("timeline.csv"), "");
   setup.hub.run().set_phase(RunPhase::train);
+  while (setup.run.read("timeline.csv").empty()) std::this_thread::sleep_for(milliseconds(5));
   tier.finished(TierOp::read, Clock::now(), 2'000'000);
   while (std::ranges::count(setup.run.read("timeline.csv"), '\n') < 3) {
     std::this_thread::sleep_for(milliseconds(5));

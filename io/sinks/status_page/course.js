@@ -44,6 +44,8 @@ const charts = {
       const turned = chart.spec.stacked ? rows.map(([x, ...values]) => [x, ...values.reverse()]) : rows;
       chart.draw(chart.spec.stacked ? [...chart.spec.names].reverse() : chart.spec.names, turned);
     }
+    // A card grows where those beside it have nothing to show.
+    for (const chart of Object.values(this.all)) chart.graph?.resize();
     // Drawing anew takes the cursor away.
     if (this.row >= 0) this.select(this.row, null);
   },
