@@ -11,7 +11,12 @@ OUTPUT = ("cores", "storage", "tier", "binds")  # lines of `stoker size`, as a p
 
 class Pages(PageTest):
     def test_choosing_hardware(self):
-        self.run_commands("hardware.md")
+        printed = self.run_commands("hardware.md")
+        shown = re.findall(rf"(?m)^ {{4}}((?:{'|'.join(OUTPUT)}) .*)$", self.page("hardware.md"))
+        self.assertEqual(len(shown), 4)
+        for line in shown:  # whatever numbers are in it, and as far as the page shows it
+            pieces = [re.escape(re.sub(r"\d[\d.,]*", "0", piece)) for piece in re.split(r"\.\.\.", line)]
+            self.assertRegex(re.sub(r"\d[\d.,]*", "0", printed), "(?m)^" + ".*".join(pieces))
 
     def test_reproducing_a_study(self):
         self.run_commands("reproduce.md")

@@ -33,8 +33,8 @@ class CacheWatch {
   CacheWatch(const CacheWatch&) = delete;
   CacheWatch& operator=(const CacheWatch&) = delete;
 
-  // Asks for a look, and does not wait. epoch: how many have ended in all, those
-  // before a resume, too.
+  // Asks for a look, and does not wait. epoch: how many have ended in all, those before a resume,
+  // too.
   void epoch_ended(int64_t epoch);
 
  private:

@@ -54,8 +54,8 @@ OVERVIEW = [
          "behind queued steps is not in it.", share(EXPOSED, OBSERVED, whole), **SHARE),
     stat("Device idle", "percentunit",
          "Whole run: share of the device's own time without work (stoker_device_idle_seconds_total / "
-         "stoker_device_observed_seconds_total); device.idle_share of summary.json. Red from 20 %. CUDA: only idle "
-         "time between steps is seen, so a lower bound.", share(IDLE, OBSERVED, whole), wide=2, **SHARE),
+         "stoker_device_observed_seconds_total); device.idle_share of summary.json. Red from 20 %.",
+         share(IDLE, OBSERVED, whole), wide=2, **SHARE),
     stat("Main cause of idle", "percentunit",
          "Whole run: what cost the device most of its time (stoker_device_idle_seconds_total / "
          "stoker_device_observed_seconds_total). data: the batch was late; h2d: its copy; checkpoint: training stood "
@@ -87,8 +87,7 @@ OVERVIEW = [
           "stoker_steps_planned).", f"max({ever('steps')}) / max({ever('steps_planned')})"),
     stat("Time left", "s", "Steps left / steps per second, now (stoker_steps_planned, stoker_steps, "
          "stoker_step_duration_seconds); evaluations come on top.",
-         f"({PLANNED} - max({of('steps')})) / ({rate(STEPS_DONE)} > 0)",
-         empty="not training"),
+         f"({PLANNED} - max({of('steps')})) / ({rate(STEPS_DONE)} > 0)", empty="not training"),
     stat("Images per second", "short", "Training images per second, now (stoker_images_total).",
          rate(IMAGES), empty="not training", trend=True),
     stat("Data from the page cache", "percentunit",
@@ -96,20 +95,17 @@ OVERVIEW = [
          "(1 - stoker_loaders_storage_bytes_total / stoker_loaders_read_bytes_total). Near 100 % the run measured memory "
          "and not storage; network file systems have no block device. Of an emulated tier it is that of the files below.",
          f"clamp_min(1 - {share(DELIVERED, READ, whole)}, 0)", max=1, empty="nothing read"),
-    stat("Steps at risk", "short", "Steps since the newest checkpoint on the tier where sets stay: lost if this "
-         "machine dies (stoker_checkpoints_steps_at_risk).",
-         f"max({ever('checkpoints_steps_at_risk')})", empty="no checkpoint"),
+    stat("Steps at risk", "short", "Steps since the newest checkpoint on the tier where sets stay: lost if this machine dies "
+         "(stoker_checkpoints_steps_at_risk).", f"max({ever('checkpoints_steps_at_risk')})", empty="no checkpoint"),
     stat("Since the last progress", "s", "Time since a step, a batch of an evaluation or a phase ended "
          "(stoker_since_progress_seconds).", f"max({of('since_progress_seconds')})", empty="not running",
          steps=(60, 120)),
-    stat("Targets down", "short", "Addresses that Prometheus knows and cannot reach (up).",
-         "count(up{@} == 0) or vector(0)"),
+    stat("Targets down", "short", "Addresses that Prometheus knows and cannot reach (up).", "count(up{@} == 0) or vector(0)"),
     stack("Why the device is idle", "percentunit", "Device time without work by cause, of the device's time "
           "(stoker_device_idle_seconds_total / stoker_device_observed_seconds_total).",
           ("{{cause}}", shares(IDLE, "cause", OBSERVED)), max=1, wide=8),
     stack("Where the trainer's time goes", "percentunit", "Time of the trainer's thread by segment; together all of it "
-          "(stoker_segments_seconds_total).",
-          ("{{segment}}", shares(SEGMENTS, "segment", SEGMENTS)), max=1, wide=8),
+          "(stoker_segments_seconds_total).", ("{{segment}}", shares(SEGMENTS, "segment", SEGMENTS)), max=1, wide=8),
     stack("What the loader's threads do", "short", "Threads busy by stage, on average "
           "(stoker_loaders_stages_duration_seconds of the training set), and the workers there are "
           "(stoker_loaders_workers): more cannot be busy.",
@@ -125,8 +121,7 @@ OVERVIEW = [
             for part, name in (("snapshot", "snapshot"), ("write", "write"), ("until durable", "save"))),
           ("drain", newest(PARTS, "drain")), text="both", empty="no checkpoint", wide=8, high=8),
     lines("Images per second, by phase", "short", "Finished training and evaluation images (stoker_images_total, "
-          "stoker_evaluation_images_total).",
-          ("train", rate(IMAGES)), ("eval", rate("evaluation_images_total")), wide=8),
+          "stoker_evaluation_images_total).", ("train", rate(IMAGES)), ("eval", rate("evaluation_images_total")), wide=8),
 ]
 
 TRAINING = [

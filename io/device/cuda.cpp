@@ -70,8 +70,8 @@ std::unique_ptr<FrameDecoder> make_frame_decoder() {
 constexpr std::chrono::milliseconds kPatience{50};
 
 bool hold_stream(const c10::Stream& stream, std::binary_semaphore& gate) {
-  const auto pass = [](void* gate) {
-    static_cast<void>(static_cast<std::binary_semaphore*>(gate)->try_acquire_for(kPatience));
+  const auto pass = [](void* semaphore) {
+    static_cast<void>(static_cast<std::binary_semaphore*>(semaphore)->try_acquire_for(kPatience));
   };
   return call_on_stream(stream.native_handle(), pass, &gate);
 }

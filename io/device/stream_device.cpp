@@ -54,6 +54,8 @@ Clock::duration between(const c10::Event& begin, const c10::Event& end) {
   return std::chrono::nanoseconds(std::llround(1e6 * begin.elapsedTime(end)));
 }
 
+c10::Event timed_event(c10::DeviceType type) { return {type, c10::EventFlag::BACKEND_DEFAULT}; }
+
 // DeviceBatch::ready.
 struct Copy {
   c10::Event begin;
@@ -78,8 +80,8 @@ struct Step {
   c10::Event end;
   std::shared_ptr<Copy> copy;  // null: a step without data
 
-  explicit Step(const std::function<c10::Event()>& make)
-      : submitted(make()), start(make()), end(make()) {}
+  explicit Step(c10::DeviceType type)
+      : submitted(timed_event(type)), start(timed_event(type)), end(timed_event(type)) {}
 };
 
 class StreamDevice final : public Device {
@@ -110,7 +112,8 @@ class StreamDevice final : public Device {
   DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
     const c10::StreamGuard on_copy_stream(copy_stream_);
     const at::TensorOptions labels_type(at::kLong);
-    auto copy = std::make_shared<Copy>(Copy{make_event(), make_event()});
+    auto copy =
+        std::make_shared<Copy>(Copy{timed_event(device_.type()), timed_event(device_.type())});
     Copying copying{batch.pixels, {allocate_(batch.labels->size() * sizeof(int64_t))}, copy};
     const HostMemory& labels = copying.rest.front();
     std::memcpy(labels.data.get(), batch.labels->data(), labels.bytes);
@@ -134,7 +137,7 @@ class StreamDevice final : public Device {
       outstanding_[outstanding_.size() - queue_depth_].end.synchronize();
     }
     if (!timeline_) anchor(stream);
-    Step step([this] { return make_event(); });
+    Step step(device_.type());
     step.ahead = !outstanding_.empty() && !outstanding_.back().end.query();
     step.recorded = Clock::now();
     if (batch != nullptr) {
@@ -191,21 +194,19 @@ class StreamDevice final : public Device {
     }
   }
 
-  c10::Event make_event() const { return {device_.type(), c10::EventFlag::BACKEND_DEFAULT}; }
-
   // One step at a time.
   void hold(Step& step, const c10::Stream& stream) {
     if (!hold_ || held_on_ || !gaps_[step.evaluation].hold_next()) return;
     gate_.try_acquire();  // opened too late, the last time
     if (!hold_(stream, gate_)) return;
-    step.held = make_event();
+    step.held = timed_event(device_.type());
     step.held->record(stream);
     held_on_ = stream;
   }
 
   // The event from which the first gap counts, completed at a known time.
   void anchor(const c10::Stream& stream) {
-    last_end_ = make_event();
+    last_end_ = timed_event(device_.type());
     last_end_->record(stream);
     last_end_->synchronize();
     timeline_.emplace(Clock::now());

@@ -54,8 +54,8 @@ class Hub {
   std::vector<TierMeter::State> tiers() const;
   // The loop has ended (RunMeter::end_loop). What loaders still read ahead is no part of the run:
   // from now on records have the loaders, the reads of tiers that are only read and the cost of
-  // measuring as they are here, so that all who look at the run see the same. Tiers that are
-  // written go on: drains read them.
+  // measuring as they are here, so that all who look at the run see the same; and what a cache says
+  // of its reads. Tiers that are written go on, for drains read them, and so do caches that fill.
   void end_loop(const std::optional<Spread>& rates);
 
   // All that is known now. Asks the kernel, too: tens of files of /proc. Milliseconds; a second

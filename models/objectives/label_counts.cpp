@@ -13,8 +13,12 @@ namespace stoker {
 // The counts are: labels among the first five; samples of each class; samples of each class whose
 // label was first.
 
+at::Tensor occurrences(const at::Tensor& numbers, int64_t bins, const at::Tensor& times) {
+  return at::zeros({bins}, numbers.options()).scatter_add_(0, numbers, times);
+}
+
 at::Tensor occurrences(const at::Tensor& numbers, int64_t bins) {
-  return at::zeros({bins}, numbers.options()).scatter_add_(0, numbers, at::ones_like(numbers));
+  return occurrences(numbers, bins, at::ones_like(numbers));
 }
 
 int64_t label_count_size(int64_t classes) { return 1 + 2 * classes; }
@@ -25,9 +29,8 @@ at::Tensor label_counts(const at::Tensor& logits, const at::Tensor& labels) {
   // 0 = the largest. Ties and NaN count against the model, so that one that answers a constant does
   // not look perfect.
   const at::Tensor ranks = logits.lt(own).sum(1).neg().add(classes - 1);
-  const at::Tensor right = at::zeros({classes}, labels.options());
   return at::cat({ranks.lt(5).sum().view(1), occurrences(labels, classes),
-                  right.scatter_add(0, labels, ranks.lt(1).to(at::kLong))});
+                  occurrences(labels, classes, ranks.lt(1).to(at::kLong))});
 }
 
 std::vector<Measure> label_measures(std::span<const int64_t> counts) {

@@ -14,7 +14,9 @@
 namespace stoker {
 
 // How often each number from 0 to `bins` - 1 is in `numbers` (int64, none beyond): int64 [bins] on
-// their device. at::bincount waits for the device, to see how large the result is.
+// their device. `times`: how often each of them counts, int64 like `numbers`. at::bincount waits
+// for the device, to see how large the result is.
+at::Tensor occurrences(const at::Tensor& numbers, int64_t bins, const at::Tensor& times);
 at::Tensor occurrences(const at::Tensor& numbers, int64_t bins);
 // How many counts there are.
 int64_t label_count_size(int64_t classes);

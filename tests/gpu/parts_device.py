@@ -147,13 +147,15 @@ def frames(program, plan, part):
 
 def training_sections(program, plan, case):
     """Kept pixels are made once, in memory; device_resident keeps them on the device."""
-    decoder = {"type": "jpeg", "size": plan.size, "on_device": case.on_device}
-    files = {"type": "image_folder", "storage": "data"}
-    kept = case.pixels == "kept" and case.loader != "device_resident"
-    data = {"dataset": {"type": "decoded", "inner": files, "decoder": {"type": "jpeg", "size": plan.size}},
-            "decoder": {"type": "raw", "width": plan.size, "height": plan.size}}
-    data = data if kept else {"dataset": files, "decoder": decoder}
-    return data | {
+    dataset = {"type": "image_folder", "storage": "data"}
+    decoder = {"type": "jpeg", "size": plan.size}
+    if case.pixels == "kept" and case.loader != "device_resident":
+        dataset = {"type": "decoded", "inner": dataset, "decoder": decoder}
+        decoder = {"type": "raw", "width": plan.size, "height": plan.size}
+    else:
+        decoder |= {"on_device": case.on_device}
+    return {
+        "dataset": dataset, "decoder": decoder,
         "storage": {"data": {"type": "posix", "root": str(program.many(case.data, plan.files))}},
         "device": plan.rate_device, "model": {"type": plan.rate_model},
         "loader": {"type": case.loader, "batch_size": plan.batch},

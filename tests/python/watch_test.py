@@ -10,6 +10,7 @@ import re
 import tempfile
 import time
 import unittest
+import unittest.mock
 import urllib.request
 
 import stoker
@@ -51,6 +52,26 @@ class WatchTest(unittest.TestCase):
         self.assertTrue(any("of its time for data" in line for line in run.evidence))
         self.assertEqual(run.summary["steps"], 18)
         self.assertEqual(run.summary["status"], "completed")
+
+    def test_a_step_begins_on_the_device_behind_the_copy_of_its_batch(self):
+        order = []
+
+        class Clock:
+            def begin(self):
+                order.append("begin")
+
+            def end(self):
+                pass
+
+            def finished(self, wait):
+                return []
+
+        with stoker.Loader(config()) as loader, unittest.mock.patch("stoker._watch._clock_of", lambda _: Clock()):
+            loader._to_device = lambda batch: order.append("copy") or batch
+            with stoker.watch(loader, quiet=True):
+                for _ in loader:
+                    pass
+            self.assertEqual(order, ["copy", "begin"] * len(loader))
 
     def test_a_loop_that_computes(self):
         optimizer = Optimizer()

@@ -18,7 +18,8 @@ class PageTest(StokerTest):
         return (SOURCE / "docs" / name).read_text()
 
     def run_commands(self, name):
-        """Those of each section, by a shell."""
+        """Those of each section, by a shell: what they print."""
+        printed = ""
         path = {"PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
         for section in re.split(r"(?m)^## ", self.page(name)):
             commands = re.findall(r"(?m)^ {4}(stoker .+)$", section)
@@ -28,3 +29,5 @@ class PageTest(StokerTest):
                     done = subprocess.run(["bash", "-c", command], cwd=self.dir, env=os.environ | path, capture_output=True,
                                           text=True, check=False)
                     self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                    printed += done.stdout
+        return printed

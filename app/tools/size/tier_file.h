@@ -14,9 +14,8 @@ struct NamedTier {
 };
 
 // A file that says what a tier can do: the YAML that `stoker bench storage --fit` prints, or all
-// that it prints with --json. The name is the file's. Error(ExitCode::config) with the place;
-// ExitCode::environment for a file that cannot be read.
-// `notify` is told where the fit was a bad one.
+// that it prints with --json. The name is the file's. `notify` is told where the fit was a bad one.
+// Error(ExitCode::config) with the place; ExitCode::environment for a file that cannot be read.
 NamedTier read_tier_file(const std::string& path, const Notify& notify);
 
 }  // namespace stoker

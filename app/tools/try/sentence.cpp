@@ -27,8 +27,7 @@ std::string own_sentence(const std::vector<HeadspaceLevel>& levels) {
     const double comes = cold > 0 ? cold : cached > 0 ? cached : encoded;
     return fmt::format(
         "Computing binds: {}, and this folder gives {:.0f}{}; faster storage and more workers "
-        "would "
-        "change nothing.",
+        "would change nothing.",
         trains, comes, cold > 0 ? " even where no cache holds it" : "");
   }
   if (first == "cold") {
