@@ -30,15 +30,6 @@ std::vector<std::string> irrelevant_keys(const ExperimentOptions& options) {
   return keys;
 }
 
-// Empty: in older checkpoints, that the tier had failed.
-std::optional<BadReason> reason_of(const std::string& text) {
-  for (int i = 0; i <= static_cast<int>(BadReason::unsupported); ++i) {
-    if (text == to_string(static_cast<BadReason>(i))) return static_cast<BadReason>(i);
-  }
-  if (text == "io") return std::nullopt;
-  throw Error(ExitCode::storage, "checkpoint: unknown reason for a bad sample: " + text);
-}
-
 nlohmann::json to_json(const DataIdentity::Samples& samples) {
   return {{"count", samples.count}, {"hash", samples.hash}};
 }
@@ -70,28 +61,26 @@ nlohmann::json totals_json(const RunHistory& history) {
 
 nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& options,
                        const DataIdentity& data) {
-  nlohmann::json bad = nlohmann::json::object();
-  for (const auto& [key, reason] : history.bad_samples) bad[key] = to_string(reason);
-  return {{"position",
-           {{"step", history.position.step},
-            {"epoch", history.position.epoch},
-            {"batch", history.position.batch}}},
-          {"ranks", history.ranks},
-          {"batch_size", history.batch_size},
-          {"batches", history.batches},
-          {"totals", totals_json(history)},
-          {"evaluations", history.evaluations},
-          {"skipped", {{"by_reason", history.skipped_by_reason}, {"samples", bad}}},
-          {"tolerated", history.tolerated},
-          {"digest_chain", history.digest_chain},
-          {"data",
-           {{"classes", data.classes},
-            {"classes_hash", data.classes_hash},
-            {"names", data.names},
-            {"train", to_json(data.train)},
-            {"test", to_json(data.test)}}},
-          {"config_hash", config_hash(options)},
-          {"config", resolved_yaml(options)}};
+  nlohmann::json json = {{"position",
+                          {{"step", history.position.step},
+                           {"epoch", history.position.epoch},
+                           {"batch", history.position.batch}}},
+                         {"ranks", history.ranks},
+                         {"batch_size", history.batch_size},
+                         {"batches", history.batches},
+                         {"totals", totals_json(history)},
+                         {"evaluations", history.evaluations},
+                         {"digest_chain", history.digest_chain},
+                         {"data",
+                          {{"classes", data.classes},
+                           {"classes_hash", data.classes_hash},
+                           {"names", data.names},
+                           {"train", to_json(data.train)},
+                           {"test", to_json(data.test)}}},
+                         {"config_hash", config_hash(options)},
+                         {"config", resolved_yaml(options)}};
+  json.update(to_json(history.failures));
+  return json;
 }
 
 RunHistory run_history(const nlohmann::json& training) {
@@ -107,16 +96,7 @@ RunHistory run_history(const nlohmann::json& training) {
     history.segments_s = totals.at("segments_s").get<std::map<std::string, double>>();
     history.bytes_read = static_cast<uint64_t>(whole_number(totals.at("bytes_read")));
     history.evaluations = training.at("evaluations").get<std::vector<Evaluation>>();
-    const nlohmann::json& skipped = training.at("skipped");
-    for (const auto& [reason, count] : skipped.at("by_reason").items()) {
-      history.skipped_by_reason[reason] = whole_number(count);
-    }
-    for (const auto& [key, reason] : skipped.at("samples").items()) {
-      if (const auto known = reason_of(reason)) history.bad_samples[key] = *known;
-    }
-    if (training.contains("tolerated")) {  // absent in older checkpoints
-      history.tolerated = whole_number(training["tolerated"]);
-    }
+    history.failures = failure_counts(training);
     if (training.contains("ranks")) history.ranks = whole_number(training["ranks"]);
     if (training.contains("batches")) {  // added later than `ranks`
       history.batch_size = whole_number(training.at("batch_size"));

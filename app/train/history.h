@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "app/experiment/experiment_options.h"
-#include "io/core/error.h"
 #include "io/dataset/data_identity.h"
+#include "io/loader/failure_budget.h"
 #include "io/metrics/run_meter.h"
 
 namespace stoker {
@@ -40,11 +40,7 @@ struct RunHistory {
   uint64_t bytes_read = 0;
   // In their order; of very many only some (Evaluations).
   std::vector<Evaluation> evaluations;
-  // Each bad sample once, by its key; and how many were replaced, by reason.
-  std::map<std::string, BadReason> bad_samples;
-  std::map<std::string, int64_t> skipped_by_reason;
-  // Damaged samples that were used (decoder.tolerance), each time.
-  int64_t tolerated = 0;
+  FailureCounts failures;
   // The digest of all batches so far. Empty without loader.digest.
   std::string digest_chain;
 };

@@ -221,8 +221,8 @@ json summary_json(Experiment& experiment, const RunHistory& total) {
     }
   }
   summary["evaluations"] = total.evaluations;
-  summary["skipped"] = total.skipped_by_reason;
-  summary["tolerated"] = total.tolerated;
+  summary["skipped"] = total.failures.by_reason;
+  summary["tolerated"] = total.failures.tolerated;
   const LoaderMeter& loader = hub.train_loader();
   for (const Stage stage : {Stage::read, Stage::decode}) {
     summary["slowest_samples"][stage_name(stage)] =

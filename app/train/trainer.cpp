@@ -183,7 +183,7 @@ void Trainer::resume(RunInfo& info) {
   for (const Evaluation& evaluation : before_.evaluations) {
     experiment_.hub().run().add_evaluation(evaluation);
   }
-  budget_.resume(before_.bad_samples, before_.skipped_by_reason, before_.tolerated);
+  budget_.resume(before_.failures);
   digests_.resume(before_.digest_chain);
 }
 
@@ -258,9 +258,7 @@ RunHistory Trainer::history() {
   }
   history.bytes_read += bytes_read_;
   history.evaluations = experiment_.hub().run().evaluations();
-  history.bad_samples = budget_.bad();
-  history.skipped_by_reason = budget_.by_reason();
-  history.tolerated = budget_.times_tolerated();
+  history.failures = budget_.counts();
   history.digest_chain = digests_.chain();
   return history;
 }

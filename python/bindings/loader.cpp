@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,6 +76,10 @@ DataOptions read_options(nb::handle source, const std::vector<std::string>& over
   return options;
 }
 
+FailureBudget budget_of(const LoaderHandle::Opened& opened) {
+  return FailureBudget(opened.data->dataset().on_error().budget.of(opened.samples));
+}
+
 [[noreturn]] void throw_closed() { throw Error(ExitCode::config, "this loader is closed"); }
 
 void check_shard(const Shard& shard) {
@@ -103,7 +108,7 @@ LoaderHandle::LoaderHandle(nb::handle source, const std::vector<std::string>& ov
   });
   const Dataset& dataset = opened.data->dataset();
   opened.samples = dataset.size(use.split);
-  opened.budget.emplace(dataset.on_error().budget.of(opened.samples));
+  opened.budget.emplace(budget_of(opened));
   opened.spec = opened.data->decoder().spec();
   opened.remarks.tell(log_);
 }
@@ -182,6 +187,21 @@ nb::object LoaderHandle::next(int64_t epoch) {
   return nb::cast(BatchHandle{std::move(*batch), now->spec});
 }
 
+std::string LoaderHandle::failures() const { return to_json(opened()->budget->counts()).dump(); }
+
+void LoaderHandle::resume(const std::string& failures) {
+  FailureCounts earlier;
+  try {
+    earlier = failure_counts(nlohmann::json::parse(failures));
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(
+        ExitCode::config,
+        std::string("the loader's state: its counts of bad samples are not ours: ") + error.what());
+  }
+  const std::shared_ptr<Opened> now = opened();
+  now->budget.emplace(budget_of(*now)).resume(std::move(earlier));
+}
+
 void bind_loader(nb::module_& module) {
   bind_batch(module);
   nb::class_<LoaderHandle>(module, "Loader")
@@ -191,6 +211,8 @@ void bind_loader(nb::module_& module) {
            nb::arg("world"), nb::arg("allocate").none(), nb::arg("may_hold"), nb::arg("log"))
       .def("start", &LoaderHandle::start, nb::arg("epoch"), nb::arg("batch"))
       .def("next", &LoaderHandle::next, nb::arg("epoch"))
+      .def("failures", &LoaderHandle::failures)
+      .def("resume", &LoaderHandle::resume, nb::arg("failures"))
       .def("close", &LoaderHandle::close)
       .def_prop_ro("place",
                    [](const LoaderHandle& self) {

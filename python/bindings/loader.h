@@ -76,6 +76,10 @@ class LoaderHandle {
   // The next batch of this epoch, or None where the loader stands in another one. At the end of an
   // epoch it goes to the begin of the next one.
   nanobind::object next(int64_t epoch);
+  // The bad samples that next() has given so far (FailureCounts), as JSON. resume(): with those of
+  // an earlier process.
+  std::string failures() const;
+  void resume(const std::string& failures);
   // Waits for no more than a system call that is under way.
   void close();
   // Error where it was closed.

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -186,11 +187,12 @@ class Loader:
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands, between two batches of this process: a dict for JSON.
 
-        The protocol of torchdata's StatefulDataLoader. It holds for any number of workers, format and tier, and for any
+        The protocol of torchdata's StatefulDataLoader. Bad samples are counted on from there (dataset.on_error.budget), as
+        ``skipped`` and ``tolerated`` say. It holds for any number of workers, format and tier, and for any
         number of ranks, but within an epoch of an order that deals files to ranks.
         """
         epoch, batch = self._core.place
-        return {"epoch": epoch, "batch": batch, **self._identity()}
+        return {"epoch": epoch, "batch": batch, **self._identity(), **json.loads(self._core.failures())}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration goes on from there. stoker.Error: the state is that of other batches."""
@@ -204,6 +206,8 @@ class Loader:
                     )
                     error.code = 2
                     raise error
+        if "skipped" in state:
+            self._core.resume(json.dumps({key: state[key] for key in ("skipped", "tolerated")}))
         self._move(int(state["epoch"]), batch)
 
     def _identity(self) -> dict[str, Any]:

@@ -187,7 +187,7 @@ TEST(FailureBudget, counts_different_samples_and_names_them) {
   FailureBudget budget(2);
   budget.account(with_bad({"a.jpg", "b.jpg"}));
   budget.account(with_bad({"a.jpg"}));
-  EXPECT_EQ(budget.by_reason().at("truncated"), 3);
+  EXPECT_EQ(budget.counts().by_reason.at("truncated"), 3);
   EXPECT_EQ(
       error_of([&] { budget.account(with_bad({"c.jpg"})); }),
       "dataset: 3 bad samples, more than dataset.on_error.budget allows (2): repair or remove "
@@ -198,13 +198,13 @@ TEST(FailureBudget, counts_different_samples_and_names_them) {
 
 TEST(FailureBudget, lists_tolerated_samples_once_and_counts_each_time) {
   FailureBudget budget(0);
-  budget.resume({}, {}, 5);
+  budget.resume({.tolerated = 5});
   Batch batch;
   batch.tolerated = {{"a.jpg", "bad Huffman code"}, {"b.jpg", "premature end"}};
   budget.account(batch);
   batch.tolerated.pop_back();
   budget.account(batch);
-  EXPECT_EQ(budget.times_tolerated(), 5 + 3);
+  EXPECT_EQ(budget.counts().tolerated, 5 + 3);
   ASSERT_EQ(budget.tolerated().size(), 2u);
   EXPECT_EQ(budget.tolerated().at("a.jpg").times, 2);
   EXPECT_EQ(budget.tolerated().at("a.jpg").message, "bad Huffman code");

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """stoker.Loader: epochs, positions, ranks, splits, errors, and of_folder."""
+import json
 import logging
 import pathlib
 import pickle
@@ -177,6 +178,23 @@ class BadSamplesTest(unittest.TestCase):
             skipped = [row for batch in loader for row in batch.skipped]
         self.assertEqual([(row.key, row.reason) for row in skipped], [(f"a/{self.bad.name}", "not_an_image")])
         self.assertNotEqual(skipped[0].replaced_by, skipped[0].key)
+
+    def test_are_counted_on_by_who_resumes(self):
+        with stoker.Loader(self.config(policy="skip", budget=1)) as loader:
+            list(loader)
+            state = json.loads(json.dumps(loader.state_dict()))
+        self.assertEqual(state["skipped"], {"by_reason": {"not_an_image": 1}, "samples": {f"a/{self.bad.name}": "not_an_image"}})
+        other = sorted((self.root / "b").iterdir())[0]
+        other.write_bytes(b"no image, too")
+        self.bad.write_bytes(sorted((self.root / "b").iterdir())[1].read_bytes())
+        with stoker.Loader(self.config(policy="skip", budget=1)) as loader:
+            list(loader)  # a single bad sample is within the budget
+            loader.load_state_dict(state)
+            with self.assertRaisesRegex(stoker.Error, f"(?s)2 bad samples.*a/{self.bad.name}.*b/{other.name}"):
+                list(loader)
+            for wrong in ({"samples": {}}, {"by_reason": {"empty": "x"}, "samples": {}}):
+                with self.assertRaisesRegex(stoker.Error, "counts of bad samples are not ours"):
+                    loader.load_state_dict(state | {"skipped": wrong})
 
     def test_beyond_the_budget_and_without_one_are_errors_and_the_loader_goes_on(self):
         for on_error in ({"policy": "skip", "budget": 0}, {}):

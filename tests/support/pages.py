@@ -6,6 +6,7 @@ import subprocess
 from stoker import BUILD, SOURCE, StokerTest
 
 AT_MOST = 10  # commands of a section
+FINDING_OUTSIDE = 7  # of a sweep: a few steps on a busy machine need not find what a study did
 
 
 class PageTest(StokerTest):
@@ -28,6 +29,7 @@ class PageTest(StokerTest):
                 with self.subTest(command):
                     done = subprocess.run(["bash", "-c", command], cwd=self.dir, env=os.environ | path, capture_output=True,
                                           text=True, check=False)
-                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                    expected = (0, FINDING_OUTSIDE) if command.startswith("stoker sweep ") else (0,)
+                    self.assertIn(done.returncode, expected, done.stdout + done.stderr)
                     printed += done.stdout
         return printed

@@ -74,7 +74,7 @@ LoaderBenchmark measure_loader(ExperimentData& data, const LoaderInfo& info, con
   result.decode_us = 1e-3 * static_cast<double>(cost.decode_ns) / images;
   result.bytes_per_image = static_cast<double>(cost.bytes_read) / images;
   result.skipped = static_cast<int64_t>(budget.skipped().size());
-  result.tolerated = budget.times_tolerated();
+  result.tolerated = budget.counts().tolerated;
   loader->start(0, 0);
   for (bool more = static_cast<bool>(observe); more;) {
     const auto batch = loader->next();

@@ -115,7 +115,7 @@ RunHistory own_history(const Ranks& ranks, const RunHistory& first) {
   RunHistory history;
   history.position = first.position;
   history.processes = first.processes;
-  history.bad_samples = first.bad_samples;
+  history.failures.bad = first.failures.bad;
   return history;
 }
 
