@@ -1,46 +1,111 @@
 #!/usr/bin/env python3
-"""Makes the pictures of README.md: docs/pictures/make.py, with the program built and Debian's chromium installed.
+"""Makes the pictures of the pages: docs/pictures/make.py, with the program built, and Debian's chromium and python3-pil.
 
-One run of configs/slow-tier.yaml: its status page while it goes on, and its report afterwards. STOKER names the
-program, as for the tests. It takes a minute.
+Of one run of configs/slow-tier.yaml: its status page while it goes on, and its report afterwards, as README.md shows
+them. And pages/NAME.png for each kind of page: 1440 and 390 pixels wide, light and dark, at half its size. STOKER names
+the program, as for the tests. It takes three minutes.
 """
 import base64
+import io
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
+
+from PIL import Image
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tests/support"))
 
 from browser import Browser  # noqa: E402
-from stoker import SOURCE, Process, stoker  # noqa: E402
+from stoker import SOURCE, STOKER, Process, stoker  # noqa: E402
+
+VIEWS = [(width, scheme) for width in (1440, 390) for scheme in ("light", "dark")]
+HEIGHT, GAP, COLOURS = 1500, 16, 64
 
 
-def take(browser, url, ready, height, name):
-    """The upper part of the page, once its text matches, at four fifths of its size on a desktop."""
+def screenshot(browser, size, scale=1.0):
+    """The upper part of the page."""
+    clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": scale}
+    data = browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
+    return Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
+
+
+def of_readme(browser, height, name):
     browser.screen((1280, height))
+    browser.evaluate("new Promise(requestAnimationFrame)")
+    screenshot(browser, (1280, height), 0.8).save(HERE / name)
+
+
+def of_page(browser, name):
+    """The open page in each view, beside each other."""
+    parts = []
+    for width, scheme in VIEWS:
+        browser.screen((width, HEIGHT), scheme)
+        browser.evaluate("new Promise((done) => setTimeout(done, 500))")  # charts are drawn anew
+        parts.append(screenshot(browser, (width, HEIGHT), 0.5))
+    sheet = Image.new("RGB", (sum(part.width + GAP for part in parts) - GAP, HEIGHT // 2), "gray")
+    left = 0
+    for part in parts:
+        sheet.paste(part, (left, 0))
+        left += part.width + GAP
+    (HERE / "pages").mkdir(exist_ok=True)
+    sheet.quantize(COLOURS).save(HERE / "pages" / f"{name}.png", optimize=True)
+
+
+def show(browser, url, ready):
     browser.open(url)
     browser.until(f"/{ready}/.test(document.body?.innerText)")
-    clip = {"x": 0, "y": 0, "width": 1280, "height": height, "scale": 0.8}
-    (HERE / name).write_bytes(base64.b64decode(browser.call("Page.captureScreenshot", clip=clip)["data"]))
+
+
+def of_run(browser, folder):
+    run = Process(["train", "configs/slow-tier.yaml", f"run.dir={folder}"], SOURCE)
+    try:
+        # Two thirds of the way: enough to see, and time to take it.
+        if not run.wait_for(r"step 38\b"):
+            sys.exit(run.log)
+        show(browser, re.search(r"http://\S+/", run.log)[0], r"images\/s\s+\d")
+        of_readme(browser, 1330, "status.png")
+        of_page(browser, "live")
+        browser.until("/completed/.test(document.body.innerText)")
+        of_page(browser, "ended")
+        if run.wait() != 0:
+            sys.exit(run.log)
+    finally:
+        run.kill()
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        run = Process(["train", "configs/slow-tier.yaml", f"run.dir={folder}"], SOURCE)
+        runs = pathlib.Path(folder, "runs")
+        of_run(browser, runs)
+        first = (runs / "latest").resolve()
+        stoker("report", first, cwd=SOURCE)
+        show(browser, (first / "report.html").as_uri(), "Reads by tier")
+        of_readme(browser, 1180, "report.png")
+        of_page(browser, "report")
+
+        stoker("train", "configs/slow-tier.yaml", f"run.dir={runs}", "loader.type=prefetched", cwd=SOURCE)
+        both = pathlib.Path(folder, "both.html")
+        stoker("report", first, (runs / "latest").resolve(), "--output", both, cwd=SOURCE)
+        show(browser, both.as_uri(), "Reads by tier")
+        of_page(browser, "comparison")
+
+        sweep = pathlib.Path(folder, "sweep")
+        stoker("sweep", "configs/slow-tier.yaml", "loader.type=sync,prefetched", "loader.workers=2,8",
+               "--set", "training.max_steps=20", "--directory", sweep, cwd=SOURCE)
+        show(browser, (sweep / "report.html").as_uri(), "workers")
+        of_page(browser, "sweep")
+
+        server = subprocess.Popen([STOKER, "serve", runs], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
-            # Two thirds of the way: enough to see, and time to take it.
-            if not run.wait_for(r"step 38\b"):
-                sys.exit(run.log)
-            take(browser, re.search(r"http://\S+/", run.log)[0], r"images\/s\s+\d", 1330, "status.png")
-            if run.wait() != 0:
-                sys.exit(run.log)
+            address = next(filter(None, (re.search(r"http://\S+", line) for line in server.stdout)))[0]
+            show(browser, address, "slow-tier")
+            of_page(browser, "runs")
         finally:
-            run.kill()
-        directory = pathlib.Path(folder, "latest").resolve()
-        stoker("report", directory, cwd=SOURCE)
-        take(browser, (directory / "report.html").as_uri(), "Reads by tier", 1180, "report.png")
+            server.terminate()
+            server.wait()
 
 
 if __name__ == "__main__":

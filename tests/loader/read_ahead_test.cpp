@@ -198,7 +198,7 @@ TEST(FailureBudget, counts_different_samples_and_names_them) {
 
 TEST(FailureBudget, lists_tolerated_samples_once_and_counts_each_time) {
   FailureBudget budget(0);
-  budget.resume({.tolerated = 5});
+  budget.resume({.bad = {}, .by_reason = {}, .tolerated = 5});
   Batch batch;
   batch.tolerated = {{"a.jpg", "bad Huffman code"}, {"b.jpg", "premature end"}};
   budget.account(batch);

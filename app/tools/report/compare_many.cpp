@@ -75,7 +75,7 @@ std::string to_text(const ManyComparisons& many) {
   const size_t options = std::min(many.config.size(), kMostOptions);
   for (size_t i = 0; i < options; ++i) columns.push_back({"", many.config[i].key});
   std::vector<std::string> figures{name};
-  for (const char* other : {"images_per_s", "device.idle_share", "io_share"}) {
+  for (const char* other : {"images_per_s", "device.idle_share", "exposed_io_share"}) {
     if (other != name) figures.emplace_back(other);
   }
   for (const std::string& figure : figures) columns.push_back({"", figure});

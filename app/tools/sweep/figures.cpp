@@ -84,6 +84,7 @@ Figures flatten(const json& output, const std::map<std::string, std::string>& na
 
 std::string figure_text(const std::string& name, double value) {
   const std::string last = name.substr(name.rfind('.') + 1);
+  if (name == "exposed_io_share") return fmt::format("I/O exposed {:.3g} %", 100 * value);
   if (name == "io_share") return fmt::format("I/O share {:.3g} %", 100 * value);
   if (last == "images_per_s") return short_number(value) + " images/s";
   if (last == "mb_per_s") return short_number(value) + " MB/s";

@@ -48,7 +48,7 @@ std::vector<double> values(const SweepOptions& options, const SweepResults& resu
                            const Coordinates& cell, const std::string& figure);
 
 // The figures that plots and findings are about, each once, in the order of the file; images_per_s
-// and io_share if there are no plots and findings. For tables and progress lines.
+// and exposed_io_share if there are no plots and findings. For tables and progress lines.
 std::vector<std::string> main_figures(const SweepOptions& options);
 
 // All figures that any run has, each once: the main ones, what a reader looks for first, then all

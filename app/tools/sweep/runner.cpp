@@ -251,8 +251,8 @@ void SweepRunner::report(size_t number, const SweepRow& row, const SweepResults&
     line += fmt::format(" FAILED with exit code {}: {}", row.exit_code, row.error);
   } else {
     std::vector<std::string> names = main_figures(options_);
-    if (std::find(names.begin(), names.end(), "io_share") == names.end()) {
-      names.push_back("io_share");
+    if (std::ranges::find(names, "exposed_io_share") == names.end()) {
+      names.emplace_back("exposed_io_share");
     }
     size_t shown = 0;
     for (const std::string& name : names) {
