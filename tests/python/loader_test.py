@@ -57,7 +57,8 @@ class LoaderTest(unittest.TestCase):
             for _ in range(5):
                 next(iteration)
             state = loader.state_dict()
-        self.assertEqual(state, {"epoch": 0, "batch": 5, "seed": 3, "batch_size": 16, "samples": 300})
+        self.assertEqual(state, {"epoch": 0, "batch": 5, "seed": 3, "batch_size": 16, "samples": 300,
+                                 "skipped": {"by_reason": {}, "samples": {}}, "tolerated": 0})
         for overrides in (["loader.workers=1"], ["loader.workers=4"], ["loader.type=sync"], ["loader.type=threaded"]):
             with stoker.Loader(config(), overrides) as other:
                 other.load_state_dict(state)
