@@ -198,13 +198,11 @@ ProfileSummary summarize(const IoProfile& profile) {
 std::vector<FileRow> file_rows(const IoProfile& profile) {
   std::vector<FileRow> rows;
   for (const FileIo& file : profile.files) {
-    IoModuleSummary both, posix;
-    if (file.posix) add_module(posix, *file.posix);
-    both = posix;
+    IoModuleSummary both;
+    if (file.posix) add_module(both, *file.posix);
     if (file.stdio) add_module(both, *file.stdio);
-    const IoModuleSummary& moved = file.posix ? posix : both;
-    rows.push_back({&file, both.opens, both.reads, both.writes, moved.bytes_read,
-                    moved.bytes_written, file_bytes(file), both.read_s, both.write_s, both.meta_s});
+    rows.push_back({&file, both.opens, both.reads, both.writes, both.bytes_read, both.bytes_written,
+                    file_bytes(file), both.read_s, both.write_s, both.meta_s});
   }
   std::sort(rows.begin(), rows.end(), [](const FileRow& a, const FileRow& b) {
     const bool own_a = is_own_file(a.file->path), own_b = is_own_file(b.file->path);

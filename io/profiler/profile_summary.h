@@ -72,8 +72,9 @@ int64_t file_bytes(const FileIo& file);
 // A row of the table of files.
 struct FileRow {
   const FileIo* file;                        // of the profile
-  int64_t opens = 0, reads = 0, writes = 0;  // of both modules
-  // Bytes that POSIX moved, or that STDIO moved if the file only has STDIO.
+  // Of both modules. A byte is in one of them: what the C library does below a stream is no call
+  // that POSIX sees.
+  int64_t opens = 0, reads = 0, writes = 0;
   int64_t bytes_read = 0, bytes_written = 0;
   int64_t bytes = 0;  // file_bytes()
   // Times of both modules. If a stream's descriptor was asked for, STDIO's time contains POSIX's.

@@ -147,6 +147,22 @@ TEST(FileRows, the_one_with_the_most_time_comes_first) {
   EXPECT_EQ(rows[2].bytes, 88'000);
 }
 
+TEST(FileRows, a_stream_whose_descriptor_was_asked_for_has_the_bytes_of_both_modules) {
+  IoProfile profile = ten_seconds();
+  FileIo& model = profile.files[2];
+  model.posix.emplace();
+  model.posix->counters[P::OPENS] = 1;
+  model.posix->counters[P::READS] = 1;
+  model.posix->counters[P::BYTES_READ] = 7;
+  const auto rows = file_rows(profile);
+  EXPECT_EQ(rows[0].file, &model);
+  EXPECT_EQ(rows[0].opens, 2);
+  EXPECT_EQ(rows[0].writes, 3);
+  EXPECT_EQ(rows[0].bytes_written, 3000);
+  EXPECT_EQ(rows[0].bytes_read, 7);
+  EXPECT_EQ(directory_rows(profile)[1].bytes_written, 3000);
+}
+
 TEST(DirectoryRows, have_the_bytes_of_the_files_in_them) {
   const auto rows = directory_rows(ten_seconds());
   ASSERT_EQ(rows.size(), 2u);

@@ -1,5 +1,7 @@
 #include "app/tools/darshan/profile_logs.h"
 
+#include <string.h>  // strverscmp
+
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -40,7 +42,11 @@ std::vector<std::string> profile_logs(const std::string& directory) {
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, none)) {
     if (entry.path().filename().string().starts_with("rank-")) add_logs(entry.path(), logs);
   }
-  std::ranges::sort(logs);
+  // io_profile-5, io_profile-5-2, io_profile-10.
+  const auto name = [](const std::string& log) { return fs::path(log).replace_extension(); };
+  std::ranges::sort(logs, [&](const std::string& a, const std::string& b) {
+    return ::strverscmp(name(a).c_str(), name(b).c_str()) < 0;
+  });
   return logs;
 }
 

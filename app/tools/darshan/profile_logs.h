@@ -7,7 +7,7 @@
 namespace stoker {
 
 // The logs of the profiler's sessions (io_profile*.darshan) that a run left in its directory, and
-// those of its other ranks in theirs, in the order of their names. Empty if there are no logs, or
+// those of its other ranks in theirs, in the order of their steps. Empty if there are no logs, or
 // no such directory. Any thread.
 std::vector<std::string> profile_logs(const std::string& directory);
 

@@ -53,6 +53,13 @@ std::vector<std::string> profile_remarks(const IoProfile& profile) {
     remarks.emplace_back(
         "single reads and writes (DXT) are incomplete: there was no memory for more");
   }
+  const IoModuleSummary streams = summarize(profile).stdio;
+  if (streams.bytes_read > 0 || streams.bytes_written > 0) {
+    remarks.push_back(
+        fmt::format("streams (STDIO) read {} bytes and wrote {}: they are in the tables of files "
+                    "and directories; sizes of requests, bandwidth and its course are POSIX's alone",
+                    streams.bytes_read, streams.bytes_written));
+  }
   if (const std::optional<ByteCheck> check = check_bytes(profile)) {
     remarks.push_back(kernel_remark("read", check->kernel_read, check->seen_read));
     remarks.push_back(kernel_remark("written", check->kernel_written, check->seen_written));

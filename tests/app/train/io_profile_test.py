@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """metrics.io_profile: sessions by steps, by SIGUSR2 and by POST; what they count of a training, and what it leaves."""
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -12,7 +13,7 @@ import urllib.request
 
 from stoker import MINI, StokerTest, configuration, emulated, flow, posix, read_summary
 
-BATCH, STEPS = 16, 12
+BATCH, STEPS = 16, 16
 # The tests may lie where the defaults look away.
 EVERYTHING = {"exclude": "[]", "include": "[]"}
 SESSIONS = flow(every_steps=4, steps=4, **EVERYTHING)
@@ -30,8 +31,7 @@ class IoProfileTest(StokerTest):
     def profiles(self, *options):
         """Of each log of the latest run, in their order: (step, profile, records)."""
         logs = self.json("darshan", self.latest, "--records", "--files", 100000, *options)["logs"]
-        found = [(int(re.search(r"io_profile-(\d+)\.darshan$", log["log"])[1]), log["profile"], log["records"]) for log in logs]
-        return sorted(found, key=lambda one: one[0])
+        return [(int(re.search(r"io_profile-(\d+)\.darshan$", log["log"])[1]), log["profile"], log["records"]) for log in logs]
 
     def images(self, records):
         return [record["POSIX"] for record in records if record["path"].endswith(".jpg")]
@@ -39,7 +39,7 @@ class IoProfileTest(StokerTest):
     def test_sessions_by_steps_count_every_read_of_their_steps(self):
         self.stoker("train", self.config)
         profiles = self.profiles()
-        self.assertEqual([step for step, *_ in profiles], [0, 4, 8])
+        self.assertEqual([step for step, *_ in profiles], [0, 4, 8, 12])
         for step, profile, records in profiles:
             self.assertEqual(profile["job"]["steps"], [step, step + 4])
             images = self.images(records)
@@ -59,12 +59,16 @@ class IoProfileTest(StokerTest):
         self.stoker("train", self.config)
         sets = {6: 4, 12: 8}  # saved after these steps, in the sessions that began there
         for step, session in sets.items():
-            records = next(records for first, _, records in self.profiles() if first == session)
+            profile, records = next((profile, records) for first, profile, records in self.profiles() if first == session)
             written = [record for record in records if "state.safetensors" in record["path"] and record.get("STDIO")]
             self.assertEqual(len(written), 1, step)
             size = (self.latest.parents[1] / "slow/trial" / f"step-{step:010d}" / "state.safetensors").stat().st_size
             self.assertEqual(written[0]["STDIO"]["STDIO_BYTES_WRITTEN"], size)
             self.assertEqual(written[0]["STDIO"]["STDIO_WRITES"], -(-size // (8 << 20)))
+            [row] = [file for file in profile["files"] if file["path"] == written[0]["path"]]
+            self.assertEqual(row["bytes_written"], size)
+            [folder] = [one for one in profile["directories"] if one["path"] == os.path.dirname(row["path"])]
+            self.assertGreaterEqual(folder["bytes_written"], size)
 
     def test_each_file_has_a_row_in_the_trace(self):
         self.stoker("train", self.config)

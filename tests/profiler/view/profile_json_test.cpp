@@ -134,22 +134,25 @@ TEST(ProfileRemarksTest, what_is_missing_is_said_first) {
   profile.dropped = {
       .files = 3, .segments = 9, .posix = true, .stdio = false, .segments_partial = true};
   const std::vector<std::string> remarks = profile_remarks(profile);
-  ASSERT_EQ(remarks.size(), 4U);
+  ASSERT_EQ(remarks.size(), 5U);
   EXPECT_EQ(remarks[0], "POSIX is incomplete: there was no memory for the records of more files");
   EXPECT_EQ(remarks[1], "3 opens were of files without a record");
   EXPECT_EQ(remarks[2],
             "9 reads and writes are counted, but single ones are not kept: there was no memory for "
             "more");
-  EXPECT_TRUE(remarks[3].starts_with("never seen: page faults of mapped files"));
+  EXPECT_EQ(remarks[3],
+            "streams (STDIO) read 0 bytes and wrote 500: they are in the tables of files and "
+            "directories; sizes of requests, bandwidth and its course are POSIX's alone");
+  EXPECT_TRUE(remarks[4].starts_with("never seen: page faults of mapped files"));
 }
 
 TEST(ProfileRemarksTest, the_difference_from_the_kernels_count_is_said) {
   IoProfile profile = viewed_profile();
   profile.kernel = IoProfile::Kernel{50'000'000, 100, 5'000'000, 0};
   const std::vector<std::string> remarks = profile_remarks(profile);
-  ASSERT_EQ(remarks.size(), 3U);
+  ASSERT_EQ(remarks.size(), 4U);
   EXPECT_EQ(
-      remarks[0],
+      remarks[1],
       "the kernel counts 50000000 bytes read, of which 45000000 were seen: 5000000 not (10.00 "
       "%)");
 }

@@ -198,7 +198,7 @@ class WithoutAFile(Sweep):
         self.assertEqual([series["series"] for series in results["plots"][1]["data"]], ["sync", "prefetched"])
         header = (self.place / "results.csv").read_text().splitlines()[0].split(",")
         self.assertEqual(header[:8], ["loader.type", "loader.workers", "repeat", "status", "exit_code", "seconds", "images_per_s",
-                                      "io_share"])
+                                      "exposed_io_share"])
         self.assertEqual(results["columns"], header[6:])
         summary = read_summary(self.place / results["rows"][0]["directory"])
         self.assertEqual(summary["loader"], "sync")
