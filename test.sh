@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ./test.sh [CTEST ARGUMENT...]: installs what is missing, builds stoker and runs its tests; the last
-# lines name what was skipped. SANITIZE=address|thread ./test.sh: in a build folder of its own, those
+# lines name what was skipped. STOKER_UNIT_TESTS=OFF: those alone that drive the program, so that no others are
+# compiled. SANITIZE=address|thread ./test.sh: in a build folder of its own, those
 # tests of io/ that do not run LibTorch's kernels (LibTorch is not instrumented); `thread`: those that
 # have threads. STOKER_LONG=1: what takes long is done more often, and `address` is for app/ as well.
 set -euo pipefail
@@ -21,7 +22,7 @@ case ${SANITIZE:-} in
     ;;
 esac
 options=(-DSTOKER_BUILD_TESTS=ON -DSTOKER_SANITIZE="${SANITIZE:-}")
-[ -n "${SANITIZE:-}" ] || options+=(-DSTOKER_PYTHON=ON -DPython_EXECUTABLE="$python_environment/bin/python3")
+[ -n "${SANITIZE:-}" ] || options+=(-DSTOKER_UNIT_TESTS="${STOKER_UNIT_TESTS:-ON}" -DSTOKER_PYTHON=ON -DPython_EXECUTABLE="$python_environment/bin/python3")
 [ -z "${SANITIZE:-}" ] || options+=(-DCMAKE_BUILD_TYPE=Debug -DSTOKER_SANITIZE_APP="${STOKER_LONG:+ON}")
 
 fetch_libtorch_meanwhile

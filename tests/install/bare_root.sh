@@ -2,7 +2,7 @@
 # bare_root.sh bookworm|trixie [FOLDER [COMMAND...]]: the README's two commands, as a newcomer has them. Makes a
 # minimal Debian root (apt and git) in FOLDER, else in a temporary folder that is removed at the end; clones
 # what is committed here into it; runs ./run.sh and ./test.sh there, or the commands that are given, each one
-# word ("test.sh -R io"). Prints the time of each, when the training began, warnings of the compiler and what
+# word ("SANITIZE=address ./test.sh -R io"). Prints the time of each, when the training began, warnings of the compiler and what
 # the tests skipped; 0 where all passed. As root; needs debootstrap, 10 GB and some 20 minutes.
 #
 # The mirror, proxies, certificates and settings of pip are those of this machine.
@@ -80,13 +80,12 @@ step() {
 step root make_root
 [ $result = 0 ] || exit $result
 commands=("${@:3}")
-[ ${#commands[@]} != 0 ] || commands=(run.sh test.sh)
+[ ${#commands[@]} != 0 ] || commands=(./run.sh ./test.sh)
 for command in "${commands[@]}"; do
   began=$(date +%s)
-  read -r -a words <<<"$command"
-  step "$command" inside "./${words[0]}" "${words[@]:1}"
+  step "$command" inside bash -c "$command"
   # A run begins with its configuration.
-  if [ "$command" = run.sh ] && [ $result = 0 ]; then
+  if [ "$command" = ./run.sh ] && [ $result = 0 ]; then
     echo "== the training began after $(($(stat -c %Y "$root/stoker/runs/latest/config.yaml") - began)) s"
   fi
 done
