@@ -391,7 +391,7 @@ TEST_F(Judged, a_plot_over_time_shows_the_first_run_of_each_cell) {
   ASSERT_EQ(plot["data"][0]["points"].size(), 2u);
   EXPECT_EQ(plot["data"][0]["points"][1]["x"], 3);
   EXPECT_EQ(plot["data"][0]["points"][1]["median"], 7);
-  EXPECT_THAT(main_figures(options_), ElementsAre("images_per_s", "io_share"));
+  EXPECT_THAT(main_figures(options_), ElementsAre("images_per_s", "exposed_io_share"));
 }
 
 }  // namespace
