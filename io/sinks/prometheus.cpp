@@ -83,7 +83,7 @@ class Scrapes {
   }
 
  private:
-  static constexpr std::chrono::seconds kLongestPause{120}, kLate{1};
+  static constexpr std::chrono::seconds kLongestPause{120}, kLate{3};
   const std::chrono::seconds usual_;
   mutable std::mutex mutex_;
   std::optional<TimePoint> last_;

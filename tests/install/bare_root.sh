@@ -71,7 +71,11 @@ step() {
     outcome=FAILED
     result=1
   fi
-  if [ $outcome = passed ]; then tail -n 12 "$log"; else tail -n 100 "$log"; fi
+  if [ $outcome = passed ]; then tail -n 12 "$log"; else
+    # What each test that failed had printed, and the end.
+    sed -n '/\*\*\*/,/^ *Start /p' "$log" | tail -n 500
+    tail -n 100 "$log"
+  fi
   ticks=$(($(cpu) - ticks))
   echo "== $release, $(nproc) cores: $1 $outcome after $((SECONDS - started)) s," \
     "$((ticks / $(getconf CLK_TCK))) s of CPU, $(grep -c 'warning: ' "$log" || true) warnings"
