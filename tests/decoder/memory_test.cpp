@@ -10,13 +10,20 @@
 namespace {
 std::atomic<int64_t> allocations{0};
 std::atomic<size_t> largest_allocation{0};
+
+void* take(size_t bytes) {
+  ++allocations;
+  if (bytes > largest_allocation) largest_allocation = bytes;
+  return std::malloc(bytes);
+}
 }  // namespace
 
 [[gnu::noinline]] void* operator new(size_t bytes) {
-  ++allocations;
-  if (bytes > largest_allocation) largest_allocation = bytes;
-  if (void* memory = std::malloc(bytes)) return memory;
+  if (void* memory = take(bytes)) return memory;
   throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t& /*unused*/) noexcept {
+  return take(bytes);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
