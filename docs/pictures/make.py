@@ -89,7 +89,7 @@ def main():
         stoker("train", "configs/slow-tier.yaml", f"run.dir={runs}", "loader.type=prefetched", cwd=SOURCE)
         both = pathlib.Path(folder, "both.html")
         stoker("report", first, (runs / "latest").resolve(), "--output", both, cwd=SOURCE)
-        show(browser, both.as_uri(), "Reads by tier")
+        show(browser, both.as_uri(), "Configuration of")
         of_page(browser, "comparison")
 
         sweep = pathlib.Path(folder, "sweep")
@@ -98,7 +98,7 @@ def main():
         show(browser, (sweep / "report.html").as_uri(), "workers")
         of_page(browser, "sweep")
 
-        server = subprocess.Popen([STOKER, "serve", runs], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        server = subprocess.Popen([STOKER, "serve", runs.name], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             address = next(filter(None, (re.search(r"http://\S+", line) for line in server.stdout)))[0]
             show(browser, address, "slow-tier")
