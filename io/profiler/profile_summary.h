@@ -71,7 +71,7 @@ int64_t file_bytes(const FileIo& file);
 
 // A row of the table of files.
 struct FileRow {
-  const FileIo* file;                        // of the profile
+  const FileIo* file;  // of the profile
   // Of both modules. A byte is in one of them: what the C library does below a stream is no call
   // that POSIX sees.
   int64_t opens = 0, reads = 0, writes = 0;

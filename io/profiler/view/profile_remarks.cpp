@@ -55,10 +55,10 @@ std::vector<std::string> profile_remarks(const IoProfile& profile) {
   }
   const IoModuleSummary streams = summarize(profile).stdio;
   if (streams.bytes_read > 0 || streams.bytes_written > 0) {
-    remarks.push_back(
-        fmt::format("streams (STDIO) read {} bytes and wrote {}: they are in the tables of files "
-                    "and directories; sizes of requests, bandwidth and its course are POSIX's alone",
-                    streams.bytes_read, streams.bytes_written));
+    remarks.push_back(fmt::format(
+        "streams (STDIO) read {} bytes and wrote {}: they are in the tables of files "
+        "and directories; sizes of requests, bandwidth and its course are POSIX's alone",
+        streams.bytes_read, streams.bytes_written));
   }
   if (const std::optional<ByteCheck> check = check_bytes(profile)) {
     remarks.push_back(kernel_remark("read", check->kernel_read, check->seen_read));
