@@ -19,7 +19,8 @@ std::optional<BadReason> reason_of(const std::string& text) {
     if (text == to_string(static_cast<BadReason>(i))) return static_cast<BadReason>(i);
   }
   if (text == "io") return std::nullopt;
-  throw Error(ExitCode::storage, "unknown reason for a bad sample: " + text);
+  throw Error(ExitCode::storage,
+              "the bad samples of an earlier process have an unknown reason: '" + text + "'");
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ struct FileRow {
   int64_t opens = 0, reads = 0, writes = 0;
   int64_t bytes_read = 0, bytes_written = 0;
   int64_t bytes = 0;  // file_bytes()
-  // Times of both modules. If a stream's descriptor was asked for, STDIO's time contains POSIX's.
+  // Likewise.
   double read_s = 0, write_s = 0, meta_s = 0;
   double seconds() const { return read_s + write_s + meta_s; }
 };

@@ -207,7 +207,7 @@ class Loader:
                     error.code = 2
                     raise error
         if "skipped" in state:
-            self._core.resume(json.dumps({key: state[key] for key in ("skipped", "tolerated")}))
+            self._core.resume(json.dumps({key: state[key] for key in ("skipped", "tolerated") if key in state}))
         self._move(int(state["epoch"]), batch)
 
     def _identity(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # bare_root.sh bookworm|trixie [FOLDER [COMMAND...]]: the README's two commands, as a newcomer has them. Makes a
-# minimal Debian root (apt and git) in FOLDER, else in a temporary folder that is removed at the end; clones
+# minimal Debian root (apt and git) in FOLDER, or where that is empty in one that is removed at the end; clones
 # what is committed here into it; runs ./run.sh and ./test.sh there, or the commands that are given, each one
-# word ("SANITIZE=address ./test.sh -R io"). Prints the time of each, when the training began, warnings of the compiler and what
-# the tests skipped; 0 where all passed. As root; needs debootstrap, 10 GB and some 20 minutes.
+# word ("SANITIZE=address ./test.sh -R io"). Prints the time of each, when the training began, warnings of the
+# compiler and what the tests skipped; 0 where all passed. As root; needs debootstrap, 10 GB and some 20 minutes.
 #
 # The mirror, proxies, certificates and settings of pip are those of this machine.
 set -euo pipefail
@@ -17,7 +17,7 @@ case $release in
     ;;
 esac
 
-if [ $# -gt 1 ]; then folder=$2; else
+if [ -n "${2:-}" ]; then folder=$2; else
   folder=$(mktemp -d)
   trap 'rm -rf --one-file-system "$folder"' EXIT
 fi
@@ -27,11 +27,11 @@ mkdir -p "$root"
 # shellcheck disable=SC2317  # both are called through step
 make_root() {
   local mirror
-  # shellcheck disable=SC2016  # apt's own placeholders
+  # shellcheck disable=SC2016  # apt's own words
   mirror=$(apt-get indextargets --format '$(LABEL) $(SITE)' 'Created-By: Packages' |
     sed -n 's/^Debian //p' | head -n 1)
   debootstrap --variant=minbase --include=git,ca-certificates "$release" "$root" "$mirror"
-  apt-config dump | grep -i '^Acquire::https\?::proxy' >"$root/etc/apt/apt.conf.d/90proxy" || true
+  apt-config dump | sed -n '/^Acquire::https\?::proxy/Ip' >"$root/etc/apt/apt.conf.d/90proxy"
   cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   if [ -e /etc/pip.conf ]; then cp /etc/pip.conf "$root/etc/"; fi
   cp -r /usr/local/share/ca-certificates "$root/usr/local/share/"
@@ -78,7 +78,7 @@ step() {
   fi
   ticks=$(($(cpu) - ticks))
   echo "== $release, $(nproc) cores: $1 $outcome after $((SECONDS - started)) s," \
-    "$((ticks / $(getconf CLK_TCK))) s of CPU, $(grep -c 'warning: ' "$log" || true) warnings"
+    "$((ticks / $(getconf CLK_TCK))) s of CPU, $(sed -n '/warning: /p' "$log" | wc -l) warnings"
 }
 
 step root make_root

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "io/core/text/text.h"
+#include "io/profiler/counters/sums.h"
 #include "io/profiler/profile_summary.h"
 
 namespace stoker {
@@ -53,12 +54,17 @@ std::vector<std::string> profile_remarks(const IoProfile& profile) {
     remarks.emplace_back(
         "single reads and writes (DXT) are incomplete: there was no memory for more");
   }
-  const IoModuleSummary streams = summarize(profile).stdio;
-  if (streams.bytes_read > 0 || streams.bytes_written > 0) {
+  int64_t read = 0, written = 0;
+  for (const FileIo& file : profile.files) {
+    if (!file.stdio) continue;
+    read = sum_of(read, file.stdio->counters[StdioCounters::BYTES_READ]);
+    written = sum_of(written, file.stdio->counters[StdioCounters::BYTES_WRITTEN]);
+  }
+  if (read > 0 || written > 0) {
     remarks.push_back(fmt::format(
         "streams (STDIO) read {} bytes and wrote {}: they are in the tables of files "
         "and directories; sizes of requests, bandwidth and its course are POSIX's alone",
-        streams.bytes_read, streams.bytes_written));
+        read, written));
   }
   if (const std::optional<ByteCheck> check = check_bytes(profile)) {
     remarks.push_back(kernel_remark("read", check->kernel_read, check->seen_read));
