@@ -58,8 +58,8 @@ std::string opencv_plugin() {
 
 std::string nvjpeg() {
   if (Registry<FrameDecoder>::global().find("nvjpeg") == nullptr) fail("it needs stoker_cuda");
-  (void)default_component<FrameDecoder>("nvjpeg").create({});
-  return "decoder.on_device: decode";
+  return "decoder.on_device: decode, " +
+         default_component<FrameDecoder>("nvjpeg").create({})->description();
 }
 
 std::string hdf5() { return default_component<PartCheck>("hdf5").create({})->use(); }

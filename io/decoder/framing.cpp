@@ -4,11 +4,15 @@
 #include <cstring>
 #include <string>
 
+#include "io/core/random.h"
+
 namespace stoker {
 namespace {
 
 // A wider filter has more taps than a device's table for them (frame_math.h).
 constexpr int64_t kMaxScale = 8;
+// Bytes of a file that decide who decodes it.
+constexpr size_t kTail = 16;
 
 bool has_few_taps(ResizeMethod method, int64_t width, int64_t height, int64_t size) {
   return method == ResizeMethod::bilinear || std::max(width, height) <= kMaxScale * size;
@@ -67,13 +71,24 @@ SampleSpec FramedOptions::spec() const {
 Framing::Framing(const FramedOptions& options)
     : options_(options), capacity_(options.spec().frame) {}
 
+// By the file's own bytes: whatever is read before it, and however often. The last ones are
+// compressed data and differ from file to file.
+bool Framing::is_the_devices(Bytes encoded) const {
+  if (options_.on_device_share >= 1) return true;
+  uint64_t seed = encoded.size();
+  for (const uint8_t byte : encoded.last(std::min<size_t>(encoded.size(), kTail))) {
+    seed = mix(seed, byte);
+  }
+  return Random(seed).uniform() < options_.on_device_share;
+}
+
 bool Framing::take_encoded(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
                            int64_t reduction, uint8_t* frame) const {
   const bool possible =
       options_.on_device == OnDevice::decode && header.process == JpegProcess::baseline &&
       header.one_scan && (header.components == 1 || header.components == 3) && !header.adobe &&
       has_few_taps(options_.resize, plan.crop.width, plan.crop.height, options_.size) &&
-      kFrameHeader + encoded.size() <= capacity_;
+      kFrameHeader + encoded.size() <= capacity_ && is_the_devices(encoded);
   if (!possible || !count_jpeg_scans(encoded, header).complete) return false;
   FrameHeader made = header_of(plan, header.width, header.height, reduction, options_.resize);
   made.kind = FrameKind::jpeg;

@@ -21,6 +21,8 @@ EnumNames<OnDevice> enum_names(OnDevice);
 // on_device: nothing they are those of any decoder.
 struct FramedOptions : ImageOptions {
   OnDevice on_device = OnDevice::nothing;
+  // Of the files, with OnDevice::decode.
+  double on_device_share = 1;
   // Capacity of a frame, header included.
   ByteSize frame{512u << 10};
   template <class V>
@@ -29,6 +31,11 @@ struct FramedOptions : ImageOptions {
     v("on_device", on_device,
       "Which work the device does. `resize`: the loader only decodes, and the device resizes. "
       "`decode`: the device decodes and resizes.");
+    v("on_device_share", on_device_share,
+      "With `on_device: decode`: the share of the files that the device decodes. The loader "
+      "decodes "
+      "the others, so that both work at once. Each file always goes the same way.",
+      Limits{0, 1});
     v("frame", frame,
       "With `on_device`: the memory of one sample in a batch. An image that does not fit is "
       "resized by the loader.");
@@ -53,9 +60,9 @@ class Framing {
   // Does the decoder make frames at all?
   bool wanted() const { return capacity_ != 0; }
 
-  // Leaves the decoding to the device. False: the device is not to decode, or cannot. It cannot
-  // decode some kinds of JPEG (or they may hold RGB, as Adobe's do), a file that is larger than the
-  // frame, or one whose end is missing.
+  // Leaves the decoding to the device. False: the device is not to decode this file, or cannot. It
+  // cannot decode some kinds of JPEG (or they may hold RGB, as Adobe's do), a file that is larger
+  // than the frame, or one whose end is missing.
   bool take_encoded(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
                     int64_t reduction, uint8_t* frame) const;
   // The frame of the pixels that the plan needs of an image of `width` x `height` pixels that is
@@ -76,6 +83,8 @@ class Framing {
   static void fill(const FrameHeader& header, PixelRows& image, uint8_t* frame);
 
  private:
+  bool is_the_devices(Bytes encoded) const;
+
   const FramedOptions options_;
   const size_t capacity_;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "io/core/config/registry.h"
 #include "io/core/system/memory.h"
@@ -31,6 +32,8 @@ class FrameDecoder {
   static constexpr const char* kKind = "frame_decoder";
   struct Inputs {};
   virtual ~FrameDecoder() = default;
+  // By which parts of the device, for people.
+  virtual std::string description() const = 0;
   // Queues the decoding of all images on `stream`; files and destinations must stay until it is
   // done. May wait for the decoding of an earlier batch. `refused` has an element for each image,
   // false at first; it is set for those that are not decoded, and the caller decodes them. Damage

@@ -93,7 +93,8 @@ class StreamDevice final : public Device {
         queue_depth_(static_cast<size_t>(queue_depth)),
         allocate_(std::move(allocate)),
         guard_(device_.type()),
-        copy_stream_(guard_.getStreamFromGlobalPool(device_)),
+        // With priority: what decodes on it must not wait until the kernels of a step leave room.
+        copy_stream_(guard_.getStreamFromGlobalPool(device_, true)),
         hold_(std::move(hold)),
         frames_(device_, allocate_, std::move(make_decoder)) {}
 

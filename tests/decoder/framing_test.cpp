@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "io/decoder/frame_reader.h"
@@ -110,6 +111,26 @@ TEST(Framing, what_the_devices_decoder_cannot_read_is_decoded_by_the_loader) {
   EXPECT_EQ(kind(progressive(file)), FrameKind::pixels);
   const auto small = make_decoder(with("size: 16", "on_device: decode, frame: 1KiB"));
   EXPECT_EQ(header_of(decode(*small->open(), *small, file)).kind, FrameKind::pixels);
+}
+
+TEST(Framing, the_device_decodes_its_share_and_always_the_same_files) {
+  const std::vector<std::string> files = mini_files();
+  const auto devices = [&](const std::string& share, uint64_t seed) {
+    const auto decoder =
+        make_decoder(with("size: 64", "on_device: decode, on_device_share: " + share));
+    std::vector<bool> found;
+    for (const std::string& file : files) {
+      found.push_back(
+          header_of(decode(*decoder->open(), *decoder, read_file(file), {true, seed})).kind ==
+          FrameKind::jpeg);
+    }
+    return found;
+  };
+  const auto count = [](const std::vector<bool>& of) { return std::ranges::count(of, true); };
+  const auto all = count(devices("1", 1)), some = count(devices("0.25", 1));
+  EXPECT_EQ(count(devices("0", 1)), 0);
+  EXPECT_NEAR(static_cast<double>(some) / static_cast<double>(all), 0.25, 0.1);
+  EXPECT_EQ(devices("0.25", 2), devices("0.25", 1));
 }
 
 TEST(Framing, a_file_that_ends_early_is_found_by_the_loader) {

@@ -18,6 +18,7 @@ namespace {
 // Stands for nvJPEG: decodes at full size with libjpeg; refuses every third image.
 class FakeDecoder final : public FrameDecoder {
  public:
+  std::string description() const override { return "by libjpeg"; }
   void decode(std::span<const EncodedImage> images, const c10::Stream&,
               std::span<bool> refused) override {
     for (size_t i = 0; i < images.size(); ++i) {

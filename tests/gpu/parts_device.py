@@ -153,7 +153,7 @@ def training_sections(program, plan, case):
         dataset = {"type": "decoded", "inner": dataset, "decoder": decoder}
         decoder = {"type": "raw", "width": plan.size, "height": plan.size}
     else:
-        decoder |= {"on_device": case.on_device}
+        decoder |= {"on_device": case.on_device, "on_device_share": case.share}
     return {
         "dataset": dataset, "decoder": decoder,
         "storage": {"data": {"type": "posix", "root": str(program.many(case.data, plan.files))}},

@@ -43,6 +43,7 @@ class Case:
     loader: str
     on_device: str = "nothing"
     cuda_graph: bool = False
+    share: float = 1.0    # of the files that the device decodes
 
 
 LOADERS = ("device_prefetched", "device_resident", "prefetched", "threaded", "sync")
@@ -58,6 +59,9 @@ def whole_matrix():
         for graph in (True, False):
             yield Case(data, "kept", "device_prefetched", cuda_graph=graph)
             yield Case(data, "kept", "device_resident", cuda_graph=graph)
+        if data == "photographs":
+            for share in (0.6, 0.5, 0.4):
+                yield Case(data, "jpeg", "device_prefetched", "decode", True, share)
         for loader in ("prefetched", "threaded", "sync") if data == "small" else ("prefetched",):
             yield Case(data, "jpeg", loader)
 
@@ -67,7 +71,7 @@ GPU = Plan(
     slow_read_ms=0.2, size=224, batch=256, precision="bf16", images=12, idle_steps=40, steps=6, seconds=3,
     nvml_seconds=7, warm_up=40, files=6000, reports=10, rounds=3, floor_steps=100, workers=(1, 2, 4, 8, 16), matrix=tuple(whole_matrix()), peers=("small", "photographs"),
     command_s=60,
-    budget_s={"environment": 15, "frames": 30, "resume": 40, "training": 150, "idle": 75, "checkpoint": 40,
+    budget_s={"environment": 15, "frames": 30, "resume": 40, "training": 180, "idle": 75, "checkpoint": 40,
               "loader": 15, "peers": 130, "python": 40})
 
 # Before the whole: whether each part works.

@@ -36,8 +36,10 @@ Owned<T> made(nvjpegHandle_t handle, nvjpegStatus_t (*create)(nvjpegHandle_t, T*
 // decoded from the first while the second is filled.
 class Backend {
  public:
-  Backend(const NvjpegLibrary& library, Owned<nvjpegHandle_t> handle)
+  // ordered: its work waits for what is queued on the stream before it.
+  Backend(const NvjpegLibrary& library, Owned<nvjpegHandle_t> handle, bool ordered)
       : library_(library),
+        ordered_(ordered),
         handle_(std::move(handle)),
         stream_(
             made(handle_.get(), library.stream_create, library.stream_destroy, "making a parser")),
@@ -65,11 +67,19 @@ class Backend {
            unsupported == 0;
   }
 
+  // How many there are.
+  std::string engines() const {
+    unsigned engines = 0, cores = 0;
+    check(library_.hardware_info(handle_.get(), &engines, &cores), "counting its engines");
+    return std::to_string(engines) + " of " + std::to_string(cores) + " cores";
+  }
+
   // False: the library refused the batch.
   bool decode(const std::vector<const EncodedImage*>& images, const c10::Stream& stream) {
     if (images.empty()) return true;
     Turn& turn = turns_[next_++ % turns_.size()];
     wait(turn);
+    if (!ordered_) stream.synchronize();
     std::vector<const unsigned char*> data;
     std::vector<size_t> lengths;
     std::vector<nvjpegImage_t> destinations;
@@ -102,6 +112,7 @@ class Backend {
   }
 
   const NvjpegLibrary& library_;
+  const bool ordered_;
   const Owned<nvjpegHandle_t> handle_;
   const Owned<nvjpegJpegStream_t> stream_;
   const Owned<nvjpegDecodeParams_t> params_;
@@ -117,15 +128,30 @@ class Nvjpeg final : public FrameDecoder {
     void visit(V&) {}
   };
   Nvjpeg(Options, const Inputs&) {
-    open(NVJPEG_BACKEND_HARDWARE);
+    engines_ = open(NVJPEG_BACKEND_HARDWARE);
     if (!open(NVJPEG_BACKEND_GPU_HYBRID)) {
       throw Error(ExitCode::device,
                   "device: nvJPEG does not work on this GPU; set decoder.on_device=resize");
     }
   }
 
+  std::string description() const override {
+    if (!engines_) {
+      return "by the GPU's cores: it has no JPEG engines, or a container may not use them "
+             "(NVIDIA_DRIVER_CAPABILITIES needs video)";
+    }
+    return "by the GPU's JPEG engines (" + backends_.front()->engines() + "), and by its cores";
+  }
+
+  // Asking for each image costs as much time as decoding it, so that the engines are asked only
+  // where they refuse the whole.
   void decode(std::span<const EncodedImage> images, const c10::Stream& stream,
               std::span<bool> refused) override {
+    if (engines_) {
+      std::vector<const EncodedImage*> all;
+      for (const EncodedImage& image : images) all.push_back(&image);
+      if (backends_.front()->decode(all, stream)) return;
+    }
     std::vector<std::vector<const EncodedImage*>> groups(backends_.size());
     for (size_t i = 0; i < images.size(); ++i) {
       const auto able = std::ranges::find_if(
@@ -151,12 +177,16 @@ class Nvjpeg final : public FrameDecoder {
     if (library_.create(backend, nullptr, nullptr, 0, &handle) != NVJPEG_STATUS_SUCCESS)
       return false;
     Owned<nvjpegHandle_t> owned(handle, library_.destroy);
-    backends_.push_back(std::make_unique<Backend>(library_, std::move(owned)));
+    // The engines do not wait for the stream: on an H100 they write while work that was queued
+    // before still reads (pytorch/vision pull request 9606).
+    const bool ordered = backend != NVJPEG_BACKEND_HARDWARE;
+    backends_.push_back(std::make_unique<Backend>(library_, std::move(owned), ordered));
     return true;
   }
 
   const NvjpegLibrary library_;
   std::vector<std::unique_ptr<Backend>> backends_;  // in the order in which they are asked
+  bool engines_ = false;                            // the first backend is the engines
 };
 
 STOKER_REGISTER(FrameDecoder, "nvjpeg", Nvjpeg);

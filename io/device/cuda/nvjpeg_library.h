@@ -28,6 +28,8 @@ class NvjpegLibrary {
   // below it. One backend: handle.
   decltype(&nvjpegCreateEx) create = find("nvjpegCreateEx");
   decltype(&nvjpegDestroy) destroy = find("nvjpegDestroy");
+  // How many engines for JPEG the GPU has; only of NVJPEG_BACKEND_HARDWARE.
+  decltype(&nvjpegGetHardwareDecoderInfo) hardware_info = find("nvjpegGetHardwareDecoderInfo");
   // What one batch at a time is decoded with. It must not be destroyed, nor used for the next
   // batch, while the device still decodes.
   decltype(&nvjpegJpegStateCreate) state_create = find("nvjpegJpegStateCreate");
