@@ -1,10 +1,7 @@
-#include <c10/core/DeviceGuard.h>
 #include <c10/core/Event.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
-#include <future>
+#include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -35,14 +32,14 @@ Owned<T> made(nvjpegHandle_t handle, nvjpegStatus_t (*create)(nvjpegHandle_t, T*
   return {object, destroy};
 }
 
-using Images = std::vector<const EncodedImage*>;
-
 // One backend with two states that take turns, so that the batch before this one may still be
-// decoded from the first while the second is filled. One thread at a time.
+// decoded from the first while the second is filled.
 class Backend {
  public:
-  Backend(const NvjpegLibrary& library, Owned<nvjpegHandle_t> handle)
+  // ordered: its work waits for what is queued on the stream before it.
+  Backend(const NvjpegLibrary& library, Owned<nvjpegHandle_t> handle, bool ordered)
       : library_(library),
+        ordered_(ordered),
         handle_(std::move(handle)),
         stream_(
             made(handle_.get(), library.stream_create, library.stream_destroy, "making a parser")),
@@ -61,36 +58,6 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  // How many engines the GPU has.
-  std::string engines() const {
-    unsigned engines = 0, cores = 0;
-    check(library_.hardware_info(handle_.get(), &engines, &cores), "counting its engines");
-    return std::to_string(engines);
-  }
-
-  // Queues the decoding on the stream, and returns the images that this backend cannot decode.
-  // Asking for each image takes as long as decoding it. So they are asked for only where the
-  // library refuses them together.
-  Images decode(const Images& images, const c10::Stream& stream) {
-    if (decode_all(images, stream)) return {};
-    Images able, unable;
-    for (const EncodedImage* image : images) {
-      (supports(image->file) ? able : unable).push_back(image);
-    }
-    return decode_all(able, stream) ? unable : images;
-  }
-
- private:
-  struct Turn {
-    Owned<nvjpegJpegState_t> state;
-    c10::Event done;
-    bool used;
-  };
-
-  static void wait(Turn& turn) {
-    if (std::exchange(turn.used, false)) turn.done.synchronize();
-  }
-
   bool supports(Bytes file) {
     int unsupported = 1;
     return library_.parse_header(handle_.get(), file.data(), file.size(), stream_.get()) ==
@@ -100,11 +67,19 @@ class Backend {
            unsupported == 0;
   }
 
+  // How many there are.
+  std::string engines() const {
+    unsigned engines = 0, cores = 0;
+    check(library_.hardware_info(handle_.get(), &engines, &cores), "counting its engines");
+    return std::to_string(engines) + " of " + std::to_string(cores) + " cores";
+  }
+
   // False: the library refused the batch.
-  bool decode_all(const Images& images, const c10::Stream& stream) {
+  bool decode(const std::vector<const EncodedImage*>& images, const c10::Stream& stream) {
     if (images.empty()) return true;
     Turn& turn = turns_[next_++ % turns_.size()];
     wait(turn);
+    if (!ordered_) stream.synchronize();
     std::vector<const unsigned char*> data;
     std::vector<size_t> lengths;
     std::vector<nvjpegImage_t> destinations;
@@ -126,7 +101,18 @@ class Backend {
     return status == NVJPEG_STATUS_SUCCESS;
   }
 
+ private:
+  struct Turn {
+    Owned<nvjpegJpegState_t> state;
+    c10::Event done;
+    bool used;
+  };
+  static void wait(Turn& turn) {
+    if (std::exchange(turn.used, false)) turn.done.synchronize();
+  }
+
   const NvjpegLibrary& library_;
+  const bool ordered_;
   const Owned<nvjpegHandle_t> handle_;
   const Owned<nvjpegJpegStream_t> stream_;
   const Owned<nvjpegDecodeParams_t> params_;
@@ -135,13 +121,6 @@ class Backend {
 };
 
 // The decoding engines of the GPU where it has them, its cores for what they refuse.
-//
-//     stream    waits ......................... for each lane ──> cores: what the engines refuse
-//     lane 0    images 0, 4, 8, ...  ──> engines ──┘
-//     lane 1    images 1, 5, 9, ...  ──> engines ──┘
-//
-// Each lane has a thread while it submits, for the library parses and waits in the call: one such
-// thread leaves engines idle.
 class Nvjpeg final : public FrameDecoder {
  public:
   struct Options {
@@ -149,84 +128,65 @@ class Nvjpeg final : public FrameDecoder {
     void visit(V&) {}
   };
   Nvjpeg(Options, const Inputs&) {
-    while (lanes_.size() < kLanes) {
-      auto engines = open(NVJPEG_BACKEND_HARDWARE);
-      if (!engines) break;
-      lanes_.push_back({std::move(engines), std::nullopt});
-    }
-    cores_ = open(NVJPEG_BACKEND_GPU_HYBRID);
-    if (!cores_) {
+    engines_ = open(NVJPEG_BACKEND_HARDWARE);
+    if (!open(NVJPEG_BACKEND_GPU_HYBRID)) {
       throw Error(ExitCode::device,
                   "device: nvJPEG does not work on this GPU; set decoder.on_device=resize");
     }
   }
 
   std::string description() const override {
-    if (lanes_.empty()) {
+    if (!engines_) {
       return "by the GPU's cores: it has no JPEG engines, or a container may not use them "
              "(NVIDIA_DRIVER_CAPABILITIES needs video)";
     }
-    return "by the GPU's " + lanes_.front().engines->engines() +
-           " JPEG engines, and by its cores what these cannot";
+    return "by the GPU's JPEG engines (" + backends_.front()->engines() + "), and by its cores";
   }
 
+  // Asking for each image costs as much time as decoding it, so that the engines are asked only
+  // where they refuse the whole.
   void decode(std::span<const EncodedImage> images, const c10::Stream& stream,
               std::span<bool> refused) override {
-    Images left;
-    for (const EncodedImage& image : images) left.push_back(&image);
-    if (!lanes_.empty()) left = by_engines(left, stream);
-    for (const EncodedImage* image : cores_->decode(left, stream)) {
-      refused[static_cast<size_t>(image - images.data())] = true;
+    if (engines_) {
+      std::vector<const EncodedImage*> all;
+      for (const EncodedImage& image : images) all.push_back(&image);
+      if (backends_.front()->decode(all, stream)) return;
+    }
+    std::vector<std::vector<const EncodedImage*>> groups(backends_.size());
+    for (size_t i = 0; i < images.size(); ++i) {
+      const auto able = std::ranges::find_if(
+          backends_, [&](const auto& backend) { return backend->supports(images[i].file); });
+      if (able == backends_.end()) {
+        refused[i] = true;
+      } else {
+        groups[static_cast<size_t>(able - backends_.begin())].push_back(&images[i]);
+      }
+    }
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (backends_[i]->decode(groups[i], stream)) continue;
+      for (const EncodedImage* image : groups[i]) {
+        refused[static_cast<size_t>(image - images.data())] = true;
+      }
     }
   }
 
  private:
-  static constexpr size_t kLanes = 4;
-
-  struct Lane {
-    std::unique_ptr<Backend> engines;
-    std::optional<c10::Stream> stream;  // of the device of the first batch
-  };
-
-  // Returns what the engines cannot decode. They do not wait for the stream: on an H100 they write
-  // while work that was queued before still reads (pytorch/vision, pull request 9606).
-  Images by_engines(const Images& images, const c10::Stream& stream) {
-    const c10::impl::VirtualGuardImpl guard(stream.device_type());
-    stream.synchronize();
-    std::vector<std::future<Images>> submitting;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-      Images share;
-      for (size_t k = i; k < images.size(); k += lanes_.size()) share.push_back(images[k]);
-      Lane& lane = lanes_[i];
-      if (!lane.stream) lane.stream = guard.getStreamFromGlobalPool(stream.device(), true);
-      submitting.push_back(std::async(std::launch::async, [&lane, share = std::move(share)] {
-        const c10::DeviceGuard on_device(lane.stream->device());
-        return lane.engines->decode(share, *lane.stream);
-      }));
-    }
-    for (const auto& lane : submitting) lane.wait();  // none may be left behind by an error
-    Images refused;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-      const Images of_lane = submitting[i].get();
-      refused.insert(refused.end(), of_lane.begin(), of_lane.end());
-      c10::Event done(stream.device_type());
-      done.record(*lanes_[i].stream);
-      done.block(stream);
-    }
-    return refused;
-  }
-
-  // Null: this GPU has no such thing.
-  std::unique_ptr<Backend> open(nvjpegBackend_t backend) {
+  // False: this GPU has no such thing.
+  bool open(nvjpegBackend_t backend) {
     nvjpegHandle_t handle = nullptr;
     if (library_.create(backend, nullptr, nullptr, 0, &handle) != NVJPEG_STATUS_SUCCESS)
-      return nullptr;
-    return std::make_unique<Backend>(library_, Owned<nvjpegHandle_t>(handle, library_.destroy));
+      return false;
+    Owned<nvjpegHandle_t> owned(handle, library_.destroy);
+    // The engines do not wait for the stream: on an H100 they write while work that was queued
+    // before still reads (pytorch/vision pull request 9606).
+    const bool ordered = backend != NVJPEG_BACKEND_HARDWARE;
+    backends_.push_back(std::make_unique<Backend>(library_, std::move(owned), ordered));
+    return true;
   }
 
   const NvjpegLibrary library_;
-  std::vector<Lane> lanes_;
-  std::unique_ptr<Backend> cores_;
+  std::vector<std::unique_ptr<Backend>> backends_;  // in the order in which they are asked
+  bool engines_ = false;                            // the first backend is the engines
 };
 
 STOKER_REGISTER(FrameDecoder, "nvjpeg", Nvjpeg);
