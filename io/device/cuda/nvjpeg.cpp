@@ -71,7 +71,7 @@ class Backend {
   std::string engines() const {
     unsigned engines = 0, cores = 0;
     check(library_.hardware_info(handle_.get(), &engines, &cores), "counting its engines");
-    return std::to_string(engines) + " of " + std::to_string(cores) + " cores";
+    return std::to_string(engines);
   }
 
   // False: the library refused the batch.
@@ -140,7 +140,8 @@ class Nvjpeg final : public FrameDecoder {
       return "by the GPU's cores: it has no JPEG engines, or a container may not use them "
              "(NVIDIA_DRIVER_CAPABILITIES needs video)";
     }
-    return "by the GPU's JPEG engines (" + backends_.front()->engines() + "), and by its cores";
+    return "by the GPU's " + backends_.front()->engines() +
+           " JPEG engines, and by its cores what these refuse";
   }
 
   // Asking for each image costs as much time as decoding it, so that the engines are asked only
