@@ -6,8 +6,8 @@ namespace stoker {
 namespace {
 
 constexpr const char* kSimulateFooter = R"(
-The file of --machine has the sections machine: (nodes, tiers, page cache, network), workload: (which replaces a run, or
-parts of it) and published: (figures to compare with). app/tools/simulate/README.md describes them.
+The file of --machine has the sections machine: (nodes, tiers, page cache, network) and workload: (which replaces a run,
+or parts of it). app/tools/simulate/README.md describes them.
 To predict a measured run of one rank on four:  stoker simulate --run RUN machine.ranks_per_node=4
 To ask what cores, workers and storage a number of GPUs need:  stoker size)";
 

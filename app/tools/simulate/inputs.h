@@ -208,47 +208,15 @@ struct SimulatedWorkload {
   }
 };
 
-// What others measured in one setting of a study.
-struct PublishedSetting {
-  std::vector<std::string> with;
-  bool used = false;
-  std::map<std::string, double> figures;
-
-  template <class V>
-  void visit(V& v) {
-    v("with", with,
-      "Assignments that turn the inputs of the file into this setting, such as machine.nodes=128.");
-    v("used", used,
-      "true: these figures were used to make the inputs. false: the simulation predicts them.");
-    v.required("figures", figures,
-               "The figures, by the names that they have in the result of a simulation.");
-  }
-};
-
-// `published:`, for files that redo a study. For people: nothing is calculated from it.
-struct PublishedFigures {
-  std::string source;
-  std::vector<PublishedSetting> points;
-
-  template <class V>
-  void visit(V& v) {
-    v("source", source, "Where the figures are from.");
-    v("points", points,
-      "Settings to simulate and compare. The figure `speedup` is over the first of them.");
-  }
-};
-
 // A simulation's file. A value.
 struct SimulationOptions {
   SimulatedWorkload workload;
   SimulatedMachine machine;
-  PublishedFigures published;
 
   template <class V>
   void visit(V& v) {
     v.required("workload", workload, "The training to simulate.");
     v("machine", machine, "The machine to simulate.");
-    v("published", published, "What others measured.");
   }
   void check(const Section& section) const;
 };

@@ -72,6 +72,7 @@ nlohmann::json details(const SimulationResult& result) {
           {"read_s", result.read_s},
           {"read_union_s", result.read_union_s},
           {"decode_s", result.decode_s},
+          {"train_s", result.train_s()},
           {"core_s", result.core_s},
           {"busy_s", result.busy_s},
           {"exchange_s", result.exchange_s},
@@ -90,52 +91,6 @@ nlohmann::json details(const SimulationResult& result) {
             {"seconds", result.simulated_in_s},
             {"rank_steps_per_s", result.rank_steps_per_s()},
             {"peak_memory_bytes", peak_memory()}}}};
-}
-
-// A figure by its name in published ones. first: the result of the study's first setting.
-double figure_of(const SimulationResult& result, const std::string& name,
-                 const SimulationResult& first) {
-  const std::map<std::string, double> all{{"wall_s", result.wall_s},
-                                          {"steps_per_s", result.steps_per_s()},
-                                          {"images_per_s", result.images_per_s()},
-                                          {"read_s", result.read_s},
-                                          {"read_union_s", result.read_union_s},
-                                          {"decode_s", result.decode_s},
-                                          {"train_s", result.train_s()},
-                                          {"read_share", result.read_share()},
-                                          {"io_share", result.io_share()},
-                                          {"data_wait_s", result.data_wait_s},
-                                          {"checkpoint_stall_s", result.checkpoint_stall_s},
-                                          {"speedup", first.wall_s / result.wall_s}};
-  const auto found = all.find(name);
-  if (found != all.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& [each, unused] : all) known.push_back(each);
-  throw Error(ExitCode::config, fmt::format("published.points: there is no figure '{}'{}", name,
-                                            suggestion(name, known)));
-}
-
-// What others measured, beside what comes out here: each of their settings is simulated.
-ResultTable compare_published(const Node& tree, const PublishedFigures& published) {
-  ResultTable rows({{"point", "setting"},
-                    {"figure", "figure"},
-                    {"used", "used"},
-                    {"published", "published", 4},
-                    {"simulated", "simulated", 4},
-                    {"error", "error %", 1, 100}});
-  std::optional<SimulationResult> first;
-  for (const PublishedSetting& point : published.points) {
-    Node own = tree;
-    for (const std::string& assignment : point.with) apply_override(own, assignment);
-    const SimulationResult result = simulate_run(read_simulation(own));
-    if (!first) first = result;
-    for (const auto& [name, value] : point.figures) {
-      const double simulated = figure_of(result, name, *first);
-      rows.add({fmt::format("{}", fmt::join(point.with, " ")), name, point.used, value, simulated,
-                simulated / value - 1});
-    }
-  }
-  return rows;
 }
 
 ResultTable inputs_table(const SimulationInputs& inputs) {
@@ -195,8 +150,8 @@ ExitCode simulate(const SimulateArguments& arguments) {
   MeasuredInputs measured;
   measured.tree = Node::map();
   if (!arguments.config.empty()) measured = measured_inputs(arguments.config);
-  const Node tree = merge_inputs(measured.tree, arguments.machine, arguments.overrides);
-  SimulationInputs inputs = read_simulation(tree);
+  SimulationInputs inputs =
+      read_simulation(merge_inputs(measured.tree, arguments.machine, arguments.overrides));
   if (std::ssize(measured.sample_bytes) == inputs.options.workload.data.samples) {
     inputs.sample_bytes = std::move(measured.sample_bytes);
   }
@@ -207,17 +162,14 @@ ExitCode simulate(const SimulateArguments& arguments) {
     }
   }
   const ResultTable rows = table(results);
-  nlohmann::json json{{"results", rows.json()}, {"inputs", inputs_table(inputs).json()}};
+  nlohmann::json json{{"results", rows.json()},
+                      {"inputs", inputs_table(inputs).json()},
+                      {"conditions", {{"simulated", true}}}};
   for (size_t i = 0; i < results.size(); ++i) json["results"][i].update(details(results[i].second));
   const SimulationResult& first = results.front().second;
   std::string text =
       rows.text() + cores_text(inputs, first) + epochs_text(first) + checkpoints_text(first);
   text += "  SIMULATED, not measured\n";
-  if (!inputs.options.published.points.empty()) {
-    const ResultTable published = compare_published(tree, inputs.options.published);
-    json["published"] = published.json();
-    text += "\n" + inputs.options.published.source + "\n" + published.text(2);
-  }
   text += inputs_text(inputs, arguments.inputs);
   return print_result(arguments.json, json, text);
 }

@@ -10,7 +10,7 @@ namespace stoker {
 // What `stoker simulate` is asked for. `config`: the directory of a measured run. Empty: the file
 // says everything. A value.
 struct SimulateArguments : ConfigArguments {
-  std::string machine;  // a file with machine:, workload:, published:
+  std::string machine;  // a file with machine: and workload:
   std::string what_if;  // knobs to turn, beside the inputs as they are
   bool inputs = false;  // all of them, defaults, too
 };

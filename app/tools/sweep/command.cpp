@@ -1,5 +1,7 @@
 #include "app/base/registered_command.h"
 #include "app/commands/commands.h"
+#include "app/tools/sweep/matrix.h"
+#include "app/tools/sweep/studies.h"
 #include "app/tools/sweep/sweep.h"
 
 namespace stoker {
@@ -7,10 +9,12 @@ namespace {
 
 ExitCode run_sweep(const SweepArguments& arguments) {
   CommandLine line("stoker", "", "");  // what a sweep may run
-  for (const char* name : {"train", "launch", "bench", "dataset", "checkpoint", "headspace"}) {
+  for (const char* name :
+       {"train", "launch", "bench", "dataset", "checkpoint", "headspace", kSimulate}) {
     add_command(line.root(), name);
   }
-  return sweep(arguments, [&line](const std::vector<std::string>& words) { line.check(words); });
+  const auto check = [&line](const std::vector<std::string>& words) { line.check(words); };
+  return is_studies(arguments.file) ? run_studies(arguments, check) : sweep(arguments, check);
 }
 
 void add_sweep(const Command& program) {
@@ -23,7 +27,7 @@ void add_sweep(const Command& program) {
       .argument(
           "SWEEP", arguments->file,
           "The sweep, a YAML file with base, matrix, repeat, plots, ...; or an experiment, with "
-          "the axes after it.")
+          "the axes after it; or several sweeps by study (configs/paper/all.yaml).")
       .required();
   command
       .argument("OVERRIDES", arguments->overrides,
@@ -43,6 +47,9 @@ void add_sweep(const Command& program) {
       .one_each();
   command.argument("--directory", arguments->directory,
                    "Directory for the results. The default is sweeps/<name>.");
+  command.flag("--short", arguments->shorten,
+               "Run the short form that the file describes, in sweeps/<name>-short. Its findings "
+               "are not judged.");
   command.flag("--restart", arguments->restart,
                "Remove earlier results of this sweep and begin anew.");
   command.flag("--report-only", arguments->report_only,

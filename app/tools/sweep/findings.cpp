@@ -1,6 +1,7 @@
 #include "app/tools/sweep/findings.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -87,8 +88,9 @@ class Judge {
   const SweepResults& results_;
 };
 
-FindingVerdict verdict(const FindingOptions& statement, double measured) {
-  if (!statement.fitted.empty()) return FindingVerdict::put_in;
+FindingVerdict verdict(const SweepFinding& finding, double measured) {
+  const FindingOptions& statement = finding.statement;
+  if (finding.how == FigureOrigin::put_in) return FindingVerdict::put_in;
   bool holds = true;
   if (statement.published && statement.tolerance) {
     const double room = std::abs(*statement.published) * statement.tolerance->value;
@@ -103,7 +105,8 @@ FindingVerdict verdict(const FindingOptions& statement, double measured) {
 
 const char* to_string(FindingVerdict verdict) {
   // In the order of FindingVerdict.
-  constexpr const char* kNames[] = {"within", "outside", "put in", "not measured"};
+  constexpr const char* kNames[] = {"within", "outside", "put in", "not measured",
+                                    "shortened, not judged"};
   return kNames[static_cast<size_t>(verdict)];
 }
 
@@ -112,8 +115,19 @@ std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& pl
   const Judge judge(options, plan, results);
   std::vector<SweepFinding> findings;
   for (const FindingOptions& statement : options.findings) {
-    SweepFinding finding{statement, judge.measure(statement), FindingVerdict::not_measured};
-    if (finding.measured) finding.verdict = verdict(statement, finding.measured->value);
+    SweepFinding finding{statement, judge.measure(statement), options.how(statement),
+                         FindingVerdict::not_measured};
+    finding.statement.note =
+        filled_note(statement.note, options, plan, results, [&](const Coordinates& cell) {
+          return std::ranges::any_of(
+              std::array{&statement.of, &statement.over, &statement.among},
+              [&](const CellPattern* cells) { return !cells->empty() && cells->matches(cell); });
+        });
+    if (finding.measured) {
+      finding.verdict = options.shortened && finding.how != FigureOrigin::put_in
+                            ? FindingVerdict::shortened
+                            : verdict(finding, finding.measured->value);
+    }
     findings.push_back(std::move(finding));
   }
   return findings;
@@ -124,6 +138,7 @@ nlohmann::json finding_json(const SweepFinding& finding) {
   std::erase_if(value.get_ref<nlohmann::json::object_t&>(),
                 [](const auto& entry) { return entry.second == ""; });
   value["kind"] = finding.statement.kind();
+  value["how"] = to_json(Field<FigureOrigin>::dump(finding.how));
   value["verdict"] = to_string(finding.verdict);
   if (finding.statement.tolerance) value["tolerance"] = finding.statement.tolerance->value;
   if (finding.measured) {

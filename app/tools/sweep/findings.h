@@ -12,9 +12,9 @@ namespace stoker {
 
 // within, outside: the value is within or outside the limits that the statement names. put_in: the
 // figure was put into the emulation, so it is no finding. not_measured: a cell that it needs has no
-// value.
-enum class FindingVerdict { within, outside, put_in, not_measured };
-// "within", "outside", "put in", "not measured". Static text; any thread.
+// value. shortened: only the short form was run.
+enum class FindingVerdict { within, outside, put_in, not_measured, shortened };
+// "within", "outside", "put in", "not measured", "shortened, not judged". Static text; any thread.
 const char* to_string(FindingVerdict verdict);
 
 // A statement and what came of it.
@@ -23,6 +23,7 @@ struct SweepFinding {
   // From the medians of the repetitions; low and high are the least and the most that their
   // minima and maxima allow.
   std::optional<Interval> measured;
+  FigureOrigin how = FigureOrigin::measured;
   FindingVerdict verdict = FindingVerdict::not_measured;
 };
 
@@ -33,7 +34,7 @@ std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& pl
                                 const SweepResults& results);
 
 // The statement as it was written, without empty texts, and "kind", "verdict", "measured", "low",
-// "high" as far as they are known. A pure function; any thread.
+// "high" as far as they are known, and "how". A pure function; any thread.
 nlohmann::json finding_json(const SweepFinding& finding);
 
 }  // namespace stoker

@@ -83,7 +83,7 @@ std::vector<std::string> texts(const std::vector<Word>& words) {
 }
 
 bool is_sweep_command(const std::string& text) {
-  return text == "train" || text == "launch" || text.starts_with("bench ");
+  return text == "train" || text == "launch" || text == kSimulate || text.starts_with("bench ");
 }
 
 size_t SweepAxis::find(const std::string& name) const {

@@ -18,7 +18,9 @@ struct Field<Word> {
 // The words without their places.
 std::vector<std::string> texts(const std::vector<Word>& words);
 
-// "train", "launch", "bench read", "bench storage TIER": what a sweep can run.
+// The command whose base is a machine and not an experiment (app/tools/simulate).
+inline constexpr const char* kSimulate = "simulate";
+// "train", "launch", "simulate", "bench read", "bench storage TIER": what a sweep can run.
 bool is_sweep_command(const std::string& text);
 
 // One value of an axis and the settings that make it: overrides of the experiment ("a.b=c"),

@@ -61,7 +61,8 @@ std::vector<std::string> command_words(const SweepCell& cell, const std::string&
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   const size_t names = words.front() == "bench" ? 2 : 1;
-  words.insert(words.begin() + static_cast<ptrdiff_t>(std::min(names, words.size())), config);
+  words.insert(words.begin() + static_cast<ptrdiff_t>(std::min(names, words.size())),
+               words.front() == kSimulate ? "--machine=" + config : config);
   return words;
 }
 

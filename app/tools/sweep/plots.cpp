@@ -1,5 +1,8 @@
 #include "app/tools/sweep/plots.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -12,12 +15,11 @@ namespace {
 
 using nlohmann::json;
 
-std::string series_name(const PlotOptions& plot, const Coordinates& cell) {
-  std::string name;
-  for (const Word& axis : plot.series.names) {
-    name += (name.empty() ? "" : ", ") + cell.at(axis.text);
-  }
-  return name;
+// The values of a cell on the axes of the series.
+std::vector<std::string> series_values(const PlotOptions& plot, const Coordinates& cell) {
+  std::vector<std::string> values;
+  for (const Word& axis : plot.series.names) values.push_back(cell.at(axis.text));
+  return values;
 }
 
 // The values of a cell, as the plot shows them.
@@ -36,11 +38,11 @@ std::vector<double> plotted(const SweepOptions& options, const PlotOptions& plot
   return own;
 }
 
-json& series_of(json& data, const std::string& name) {
+json& series_of(json& data, const std::string& name, const std::vector<std::string>& of) {
   for (json& one : data) {
     if (one["series"] == name) return one["points"];
   }
-  data.push_back({{"series", name}, {"points", json::array()}});
+  data.push_back({{"series", name}, {"of", of}, {"points", json::array()}});
   return data.back()["points"];
 }
 
@@ -105,24 +107,28 @@ json plot_json(const SweepOptions& options, const PlotOptions& plot, const Sweep
                const SweepResults& results, const std::string& directory) {
   json value = to_json(dump_struct(plot));
   value["data"] = json::array();
+  value["note"] = filled_note(plot.note, options, plan, results,
+                              [&](const Coordinates& cell) { return plot.where.matches(cell); });
   for (const SweepCell& cell : plan.cells) {
     if (!plot.where.matches(cell.at)) continue;
-    const std::string name = series_name(plot, cell.at);
+    const std::vector<std::string> of = series_values(plot, cell.at);
+    const std::string name = fmt::format("{}", fmt::join(of, ", "));
     if (plot.x == kTime) {
       const json points = course(options, plot, results, cell.at, directory);
-      if (!points.empty()) series_of(value["data"], name) = points;
+      if (!points.empty()) series_of(value["data"], name, of) = points;
       continue;
     }
     for (const std::string& part : plot.stack) {
       const std::vector<double> found = values(options, results, cell.at, plot.y + "." + part);
       if (found.empty()) continue;
-      series_of(value["data"], part)
+      series_of(value["data"], part, {part})
           .push_back(point(to_json(Node::text(cell.at.at(plot.x))), found));
     }
     if (!plot.stack.empty()) continue;
     const std::vector<double> found = plotted(options, plot, results, cell.at);
     if (found.empty()) continue;
-    series_of(value["data"], name).push_back(point(to_json(Node::text(cell.at.at(plot.x))), found));
+    series_of(value["data"], name, of)
+        .push_back(point(to_json(Node::text(cell.at.at(plot.x))), found));
   }
   return value;
 }

@@ -13,7 +13,7 @@ namespace stoker {
 std::vector<PlotOptions> plots_of(const SweepOptions& options, const SweepResults& results);
 
 // A plot as it was described, and "data": for each series in the order of its axes {"series": name,
-// "points": [{"x", "median", "min", "max", "n", "values"}]}. x is a number where its name is one. A
+// "of": its values on these axes, "points": [{"x", "median", "min", "max", "n", "values"}]}. x is a number where its name is one. A
 // part of a stack is a series. A cell without a value has no point. Run directories are relative to
 // `directory`. With x: time the points are the rows of one run's timeline.csv; Error where that
 // cannot be read. Any thread.

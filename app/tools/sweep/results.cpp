@@ -85,6 +85,33 @@ std::vector<double> values(const SweepOptions& options, const SweepResults& resu
   return found;
 }
 
+std::string filled_note(const std::string& note, const SweepOptions& options, const SweepPlan& plan,
+                        const SweepResults& results,
+                        const std::function<bool(const Coordinates&)>& of_cells) {
+  std::string text;
+  size_t from = 0;
+  for (size_t at = note.find('{'); at != std::string::npos; at = note.find('{', from)) {
+    const size_t end = note.find('}', at);
+    if (end == std::string::npos) break;
+    std::vector<double> found;
+    for (const SweepCell& cell : plan.cells) {
+      if (!of_cells(cell.at)) continue;
+      const auto own = values(options, results, cell.at, note.substr(at + 1, end - at - 1));
+      found.insert(found.end(), own.begin(), own.end());
+    }
+    text += note.substr(from, at - from);
+    from = end + 1;
+    if (found.empty()) {
+      text += "an unknown number of";
+      continue;
+    }
+    const auto [least, most] = std::ranges::minmax(found);
+    const std::string low = fmt::format("{:.3g}", least), high = fmt::format("{:.3g}", most);
+    text += low == high ? low : low + " to " + high;
+  }
+  return text + note.substr(from);
+}
+
 std::vector<std::string> main_figures(const SweepOptions& options) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -132,6 +159,7 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
                 {"rows", json::array()},
                 {"plots", json::array()},
                 {"findings", json::array()}};
+  if (options.shortened) value["shortened"] = true;
   if (!results.finished.empty()) value["finished"] = results.finished;
   for (const SweepRow& row : results.rows) value["rows"].push_back(row_json(row));
   for (const PlotOptions& plot : plots_of(options, results)) {

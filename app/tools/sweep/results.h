@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -47,6 +48,12 @@ struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's mo
 std::vector<double> values(const SweepOptions& options, const SweepResults& results,
                            const Coordinates& cell, const std::string& figure);
 
+// The note with each {FIGURE} in it replaced by its values in those cells: "5", or "2 to 5" from the
+// least to the most of all repetitions; "an unknown number of" where no run has it. Any thread.
+std::string filled_note(const std::string& note, const SweepOptions& options, const SweepPlan& plan,
+                        const SweepResults& results,
+                        const std::function<bool(const Coordinates&)>& of_cells);
+
 // The figures that plots and findings are about, each once, in the order of the file; images_per_s
 // and exposed_io_share if there are no plots and findings. For tables and progress lines.
 std::vector<std::string> main_figures(const SweepOptions& options);
@@ -80,6 +87,10 @@ std::string results_csv(const SweepOptions& options, const SweepResults& results
 // thread.
 std::string results_text(const SweepOptions& options, const SweepPlan& plan,
                          const SweepResults& results);
+
+// What the figures hold for, in a line without a break, each in its distinct values over all runs:
+// "device: ...; storage: ...; page cache: ...". Empty: no run says. Any thread.
+std::string conditions_text(const SweepResults& results);
 
 // What would be run: a line for each cell and their number.
 std::string plan_text(const SweepOptions& options, const SweepPlan& plan);

@@ -132,7 +132,7 @@ void SweepRunner::prepare() const {
 std::vector<std::string> SweepRunner::arguments(const SweepCell& cell) const {
   std::vector<std::string> words = command_words(cell, directory_.base());
   for (const Word& word : cell.overrides) words.push_back(word.text);
-  words.push_back("run.dir=" + directory_.path("runs"));
+  if (cell.command.text != kSimulate) words.push_back("run.dir=" + directory_.path("runs"));
   for (const Word& word : cell.arguments) words.push_back(word.text);
   words.push_back("--json");
   if (cell.command.text == "train" || cell.command.text == "launch") words.push_back("--quiet");

@@ -15,14 +15,16 @@
 #include "app/tools/sweep/findings.h"
 #include "app/tools/sweep/results.h"
 #include "app/tools/sweep/runner.h"
+#include "io/core/digest.h"
 #include "io/core/text/json.h"
 
 namespace stoker {
 namespace {
 
-Node load_base(const std::string& path) {
+Node load_base(const std::string& path, const std::string& command) {
   std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) return load_experiment(path);
+  if (std::filesystem::exists(path, ignored))
+    return command == kSimulate ? load_yaml(path) : load_experiment(path);
   throw Error(
       ExitCode::config,
       "sweep: 'base' must be the path of an experiment or its contents: there is no file '" + path +
@@ -91,11 +93,12 @@ void check_tier(const ExperimentOptions& experiment, const Word& command) {
 }
 
 SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
-  const Node base =
-      options.base.path.empty() ? options.base.experiment : load_base(options.base.path);
+  const Node base = options.base.path.empty() ? options.base.experiment
+                                              : load_base(options.base.path, options.command.text);
   SweepPlan plan = plan_sweep(options, [&](const SweepCell& cell) {
     Node tree = base;
     for (const Word& assignment : cell.overrides) apply_override(tree, assignment);
+    if (cell.command.text == kSimulate) return xxh3_64(to_yaml(tree));  // checks what it reads
     const ExperimentOptions experiment = read_experiment_tree(tree);
     check_tier(experiment, cell.command);
     return config_hash(experiment);
@@ -136,18 +139,18 @@ ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const Sweep
 
 }  // namespace
 
-ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
+SweepOutcome sweep_once(const SweepArguments& arguments, const CheckWords& check) {
   SweepOptions options = read_sweep(arguments.file, arguments.overrides);
+  if (arguments.shorten) options.shorten();
   for (const std::string& assignment : arguments.set) options.set.emplace_back(assignment);
-  const std::string path =
-      arguments.directory.empty() ? "sweeps/" + options.name : arguments.directory;
+  const std::string path = arguments.directory.empty()
+                               ? "sweeps/" + options.name + (options.shortened ? "-short" : "")
+                               : arguments.directory;
   Scratch scratch(path, options.name);
   SweepPlan plan = checked_plan(options, check);
   leave_only(plan, options.matrix, arguments.only);
-  if (arguments.check) {
-    fmt::print("{}", plan_text(options, plan));
-    return ExitCode::ok;
-  }
+  if (options.shortened) leave_only(plan, options.matrix, options.short_form.only);
+  if (arguments.check) return {ExitCode::ok, false, nullptr, plan_text(options, plan)};
   const SweepDirectory directory(options, path, arguments.restart);
   SweepResults results = open_results(options, plan, directory, path);
   directory.write_definition();
@@ -160,16 +163,24 @@ ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
     if (done && results.rows.size() == plan.whole) results.finished = now_utc();
   }
   directory.write(plan, results);
-  const nlohmann::json json = results_json(options, plan, results, path);
+  nlohmann::json json = results_json(options, plan, results, path);
   directory.write_file("report.html", sweep_page({json}));
-  if (arguments.json) {
-    fmt::print("{}\n", json_text(json));
+  json["conditions"] = conditions_text(results);
+  std::string text = fmt::format("{}results: {}, {}, {}\n", results_text(options, plan, results),
+                                 directory.path("report.html"), directory.path("results.json"),
+                                 directory.path("results.csv"));
+  return {done ? outcome(options, plan, results) : stop.exit_code(), !done, std::move(json),
+          std::move(text)};
+}
+
+ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
+  const SweepOutcome outcome = sweep_once(arguments, check);
+  if (arguments.json && !arguments.check) {
+    fmt::print("{}\n", json_text(outcome.results));
   } else {
-    fmt::print("{}results: {}, {}, {}\n", results_text(options, plan, results),
-               directory.path("report.html"), directory.path("results.json"),
-               directory.path("results.csv"));
+    fmt::print("{}", outcome.text);
   }
-  return done ? outcome(options, plan, results) : stop.exit_code();
+  return outcome.code;
 }
 
 }  // namespace stoker

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct SweepArguments {
   std::vector<std::string> set;        // overrides of every run, after those of the file
   std::string directory;               // for the results; empty: sweeps/<name>
   std::vector<std::string> only;       // "AXIS=VALUE[,VALUE]": the part to run; empty: all
+  bool shorten = false;                // run the short form
   bool restart = false;                // throw away what is there
   bool report_only = false;            // run nothing; print what is there
   bool check = false;                  // check every cell, print them, run nothing
@@ -24,6 +26,17 @@ struct SweepArguments {
 // Reads a command line of this program ("bench", "read", "CONFIG", ...) and runs nothing. Error
 // where it is not as it has to be.
 using CheckWords = std::function<void(const std::vector<std::string>& words)>;
+
+// What came of a sweep. A value.
+struct SweepOutcome {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
+  ExitCode code = ExitCode::ok;
+  bool interrupted = false;  // by a signal, whose exit code it has
+  nlohmann::json results;    // results_json() and "conditions"; null after a check
+  std::string text;          // for people
+};
+
+// Runs what is still to be run, and prints nothing on standard output. See sweep().
+SweepOutcome sweep_once(const SweepArguments& arguments, const CheckWords& check);
 
 // `stoker sweep`: runs what is still to be run and prints the results. ExitCode::threshold where a
 // finding is outside its limits; else the exit code of the first run that failed; else ok. Where a

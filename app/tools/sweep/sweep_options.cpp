@@ -127,6 +127,13 @@ EnumNames<PlotScale> enum_names(PlotScale) {
   return {{"linear", PlotScale::linear}, {"log", PlotScale::log}};
 }
 
+EnumNames<FigureOrigin> enum_names(FigureOrigin) {
+  return {{"measured", FigureOrigin::measured},
+          {"calculated", FigureOrigin::calculated},
+          {"put_in", FigureOrigin::put_in},
+          {"simulated", FigureOrigin::simulated}};
+}
+
 std::string FindingOptions::kind() const {
   if (!among.empty() || of.empty()) return "spread";
   return over.empty() ? "value" : "ratio";
@@ -150,9 +157,10 @@ void SweepOptions::check(const Section& section) const {
                      name.find('/') == std::string::npos;
   if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
   if (!is_sweep_command(command.text)) {
-    section.fail("command",
-                 "must be train, launch, or bench with its sub-command, got '" + command.text +
-                     "'" + did_you_mean(first_word(command.text), {"train", "launch", "bench"}));
+    section.fail(
+        "command",
+        "must be train, launch, simulate, or bench with its sub-command, got '" + command.text +
+            "'" + did_you_mean(first_word(command.text), {"train", "launch", kSimulate, "bench"}));
   }
   if (drop_first && repeat < 2) section.fail("drop_first", "leaves nothing: repeat at least twice");
   for (size_t i = 0; i < prepare.size(); ++i) {
@@ -169,6 +177,19 @@ void SweepOptions::check(const Section& section) const {
   for (size_t i = 0; i < findings.size(); ++i) {
     check_finding(findings[i], matrix, element(section, "findings", i));
   }
+}
+
+void SweepOptions::shorten() {
+  set.insert(set.end(), short_form.set.begin(), short_form.set.end());
+  repeat = short_form.repeat;
+  drop_first = false;
+  shortened = true;
+}
+
+FigureOrigin SweepOptions::how(const FindingOptions& finding) const {
+  if (finding.how) return *finding.how;
+  if (!finding.fitted.empty()) return FigureOrigin::put_in;
+  return command.text == kSimulate ? FigureOrigin::simulated : FigureOrigin::measured;
 }
 
 SweepOptions read_sweep(const std::string& path, const std::vector<std::string>& overrides) {

@@ -103,10 +103,21 @@ struct PlotOptions {
     v("where", where, "Draw only cells with these values.");
     v("relative_to", relative_to, "Divide y by that of the cell with these values.");
     v("scale", scale, "Scale of y: linear or log.");
-    v("note", note, "A note for readers of the plot.");
+    v("note", note,
+      "A note for readers of the plot. {FIGURE} in it becomes the values of that figure in these "
+      "cells.");
     v("published", published, "What others measured, to draw beside ours.");
   }
 };
+
+// How our figure of a statement came about.
+//   measured    it is what the program did in real time: order, waiting, overlap, decoding
+//   calculated  it follows from figures that were put in, by the arithmetic of emulated tiers and
+//               devices
+//   put_in      it was itself put in, and shows that the emulation does what it was told
+//   simulated   `stoker simulate` predicted it
+enum class FigureOrigin { measured, calculated, put_in, simulated };
+EnumNames<FigureOrigin> enum_names(FigureOrigin);
 
 // A statement in figures about medians over the repetitions:
 //   ratio   value(of) / value(over)
@@ -129,6 +140,7 @@ struct FindingOptions {
   std::optional<double> at_most;
   std::optional<double> at_least;
   std::string fitted;
+  std::optional<FigureOrigin> how;
   std::string mark;
   std::string source;
   std::string note;
@@ -148,14 +160,31 @@ struct FindingOptions {
     v("fitted", fitted,
       "Name of the setting that was chosen so that the statement holds. The statement then does "
       "not count as a finding.");
+    v("how", how,
+      "How our figure came about: measured, calculated from what was put in, put_in, or simulated. "
+      "If absent: put_in with `fitted`, simulated with the command simulate, else measured.");
     v("mark", mark, "How the figures are known. V: verbatim. S: second-hand. M: from memory.");
     v("source", source, "Where it was published.");
-    v("note", note, "A note for readers of the finding.");
+    v("note", note, "A note for readers of the finding, with {FIGURE} as in those of plots.");
   }
   // "ratio", "value" or "spread".
   std::string kind() const;
   // Error(ExitCode::config) where it says nothing, two things, or nothing that can fail.
   void check(const Section& section) const;
+};
+
+// The short form of a sweep (`--short`): enough to see that all of it works, and too little to
+// judge. A value.
+struct ShortForm {
+  std::vector<Word> set;
+  std::vector<std::string> only;
+  int64_t repeat = 1;
+  template <class V>
+  void visit(V& v) {
+    v("set", set, "Further overrides for every run, such as training.max_steps=8.");
+    v("only", only, "The part of the cells, each as AXIS=VALUE[,VALUE]. If absent, all.");
+    v("repeat", repeat, "Number of runs of each cell.", Limits{1, 1000});
+  }
 };
 
 // A sweep as its YAML file says it. A value; reading it touches no data and no experiment. The runs
@@ -176,6 +205,9 @@ struct SweepOptions {
   std::map<std::string, std::string> figures;
   std::vector<PlotOptions> plots;
   std::vector<FindingOptions> findings;
+  ShortForm short_form;
+  // It was shortened: its findings are not judged. Not in the file.
+  bool shortened = false;
   template <class V>
   void visit(V& v) {
     v.required("name", name, "Name of the sweep and of its directory.");
@@ -197,7 +229,13 @@ struct SweepOptions {
       "as 'a.b / c'.");
     v("plots", plots, "The plots to draw.");
     v("findings", findings, "Statements that are checked against a published figure or a limit.");
+    v("short", short_form, "What `--short` runs in its place: findings are then not judged.");
   }
+  // Takes the short form: `set` after that of the file, `repeat`, and drop_first is off. The part
+  // of the cells is left_only()'s.
+  void shorten();
+  // How the figure of one of its findings came about.
+  FigureOrigin how(const FindingOptions& finding) const;
   void check(const Section& section) const;
 };
 

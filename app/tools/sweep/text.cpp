@@ -81,33 +81,6 @@ std::string failures_text(const SweepOptions& options, const SweepResults& resul
   return text.empty() ? "" : "failed\n" + text;
 }
 
-// Each in its distinct values over all runs.
-std::string conditions_text(const SweepResults& results) {
-  std::set<std::string> devices, tiers, caches;
-  for (const SweepRow& row : results.rows) {
-    const nlohmann::json& conditions = row.conditions;
-    if (!row.ok() || !conditions.is_object()) continue;
-    const nlohmann::json device = conditions.value("device", nlohmann::json());
-    if (device.is_object()) devices.insert(device.value("name", "unknown"));
-    const nlohmann::json storage = conditions.value("tiers", nlohmann::json::object());
-    for (const auto& [name, tier] : storage.items()) {
-      const bool emulated = tier.is_object() && tier.value("emulated", false);
-      tiers.insert(name + " " + (emulated ? "EMULATED" : tier.value("type", "of unknown type")));
-    }
-    const nlohmann::json cache = conditions.value("page_cache", nlohmann::json());
-    if (cache.is_string()) caches.insert(cache);
-  }
-  std::string text;
-  const auto add = [&](const char* what, const std::set<std::string>& found) {
-    if (!found.empty())
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", what, fmt::join(found, ", "));
-  };
-  add("device", devices);
-  add("storage", tiers);
-  add("page cache", caches);
-  return text.empty() ? "" : "conditions: " + text + "\n";
-}
-
 // Figures that plots and findings ask for and no run has.
 std::string unknown_text(const SweepOptions& options, const SweepResults& results) {
   std::set<std::string> known;
@@ -126,12 +99,42 @@ std::string unknown_text(const SweepOptions& options, const SweepResults& result
 
 }  // namespace
 
+std::string conditions_text(const SweepResults& results) {
+  std::set<std::string> devices, tiers, caches;
+  for (const SweepRow& row : results.rows) {
+    const nlohmann::json& conditions = row.conditions;
+    if (!row.ok() || !conditions.is_object()) continue;
+    if (conditions.value("simulated", false)) return "SIMULATED";
+    const nlohmann::json device = conditions.value("device", nlohmann::json());
+    if (device.is_object()) devices.insert(device.value("name", "unknown"));
+    const nlohmann::json storage = conditions.value("tiers", nlohmann::json::object());
+    for (const auto& [name, tier] : storage.items()) {
+      const bool emulated = tier.is_object() && tier.value("emulated", false);
+      tiers.insert(name + " " + (emulated ? "EMULATED" : tier.value("type", "of unknown type")));
+    }
+    const nlohmann::json cache = conditions.value("page_cache", nlohmann::json());
+    if (cache.is_string()) caches.insert(cache);
+  }
+  std::string text;
+  const auto add = [&](const char* what, const std::set<std::string>& found) {
+    if (!found.empty())
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", what, fmt::join(found, ", "));
+  };
+  add("device", devices);
+  add("storage", tiers);
+  add("page cache", caches);
+  return text;
+}
+
 std::string results_text(const SweepOptions& options, const SweepPlan& plan,
                          const SweepResults& results) {
   std::string text = fmt::format(
       "{}: {} of {} runs; medians (minimum to maximum){}\n", options.name, results.rows.size(),
       plan.whole, options.drop_first ? " without the first repetition of each cell" : "");
-  text += cells_text(options, plan, results) + conditions_text(results);
+  text += cells_text(options, plan, results);
+  if (const std::string of = conditions_text(results); !of.empty()) {
+    text += "conditions: " + of + "\n";
+  }
   text += findings_text(judge(options, plan, results));
   text += failures_text(options, results) + unknown_text(options, results);
   for (const std::string& note : results.notes) text += note + "\n";

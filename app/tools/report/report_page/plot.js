@@ -12,11 +12,21 @@ function svg(tag, attributes = {}, ...children) {
 
 const numeric = (x) => (typeof x === "number" ? x : typeof x === "string" && x.trim() !== "" ? Number(x) : NaN);
 
+// Marks of points, as paths round the origin; each has a dash of its own (s0, s1, ... in the style).
+const MARKS = ["M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "M-3.3 -3.3h6.6v6.6h-6.6z", "M0 -4.4L4.2 3.2H-4.2z", "M0 4.4L4.2 -3.2H-4.2z",
+  "M-4 -1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7z", "M0 -5L2.6 0L0 5L-2.6 0z"];
+
+function mark({ colour, stroke }, x, y, hint) {
+  return svg("path", { d: MARKS[stroke], transform: `translate(${x} ${y})`, class: `solid ${colour}` }, svg("title", {}, hint));
+}
+
 // A plot of results.json with all its points in one form.
 function readPlot(plot) {
-  const data = Array.isArray(plot.data) ? plot.data.map((one) => [one.series, one.points]) : Object.entries(plot.data ?? {});
-  // Eyes tell eight colours apart; from the ninth on the stroke differs, too.
-  const series = data.map(([name, points], at) => ({ name, colour: colourOf(at) + (at % 16 < 8 ? "" : " again"), points }));
+  // Colours are of the first axis, dashes and marks of all others together, so that what belongs together looks alike.
+  const [firsts, others] = [(of) => of[0], (of) => of.slice(1).join(", ")].map((part) => [part, new Map()]);
+  const placeOf = ([part, known], of) => known.set(part(of), known.get(part(of)) ?? known.size).get(part(of));
+  const series = (plot.data ?? []).map(({ series: name, of, points }) => ({ name, points,
+    colour: colourOf(placeOf(firsts, of ?? [name])), stroke: placeOf(others, of ?? [name]) % MARKS.length }));
   const published = (plot.published ?? []).map((one) => ({ ...one,
     points: (one.points ?? []).map((point) => (Array.isArray(point) ? { x: point[0], y: point[1] } : point)),
     colour: series.find(({ name }) => name === one.series)?.colour ?? "ink" }));
@@ -92,12 +102,19 @@ class SweepPlot {
     this.root = card(plot.title, { class: "wide" },
       make("p", { class: "note" }, `${unit} by ${plot.x}`),
       this.area,
-      make("ul", { class: "legend flow" }, ...series.map(({ name, colour }) => make("li", {},
-        make("span", { class: `swatch ${colour}` }), make("span", { class: "name" }, name || plot.y))),
+      make("ul", { class: "legend flow" }, ...series.map((one) => make("li", {}, this.key(one),
+        make("span", { class: "name" }, one.name || plot.y))),
       ...published.map(({ series: name, colour, mark, source }) => make("li", { class: "source" },
         svg("svg", { class: "key", viewBox: "0 0 12 12", width: 12, height: 12 }, diamond(6, 6, colour, "published")),
         make("span", { class: "name" }, `${name || "published"}, published${mark ? ` (${mark})` : ""}: ${source ?? ""}`)))),
       make("p", { class: "note" }, [this.repeats(), plot.note].filter(Boolean).join(" ")));
+  }
+
+  // As the series is drawn.
+  key(one) {
+    if (!this.plot.numbers) return make("span", { class: `swatch b${one.stroke} ${one.colour}` });
+    return svg("svg", { class: "key line", viewBox: "0 0 34 12", width: 34, height: 12 },
+      svg("path", { d: "M0 6H34", class: `trace s${one.stroke} ${one.colour}` }), this.plot.course ? null : mark(one, 17, 6, one.name));
   }
 
   repeats() {
@@ -162,13 +179,12 @@ class SweepPlot {
       const bar = point.max > point.min && !this.plot.stacked ? svg("path", { class: `error ${width ? "ink" : one.colour}`,
         d: `M${px} ${at.y(point.min)}V${at.y(point.max)}M${px - 4} ${at.y(point.min)}h8M${px - 4} ${at.y(point.max)}h8` }) : null;
       const zero = this.plot.scale === "log" ? size.h - size.bottom : at.y(below);
-      const mark = width ? svg("rect", { x: px - width / 2, width, y: Math.min(py, zero), height: Math.abs(zero - py),
-        class: `solid ${one.colour}` }, svg("title", {}, hint(point)))
-        : svg("circle", { cx: px, cy: py, r: 3.5, class: `solid ${one.colour}` }, svg("title", {}, hint(point)));
-      return [mark, bar].filter(Boolean);
+      const shape = width ? svg("rect", { x: px - width / 2, width, y: Math.min(py, zero), height: Math.abs(zero - py),
+        class: `solid b${one.stroke} ${one.colour}` }, svg("title", {}, hint(point))) : mark(one, px, py, hint(point));
+      return [shape, bar].filter(Boolean);
     });
     if (width || points.length < 2) return parts;
-    return [svg("path", { class: `trace ${one.colour}`, d: `M${points.map((point) => `${at.x(point.x)} ${at.y(point.median)}`).join("L")}` }),
+    return [svg("path", { class: `trace s${one.stroke} ${one.colour}`, d: `M${points.map((point) => `${at.x(point.x)} ${at.y(point.median)}`).join("L")}` }),
       ...parts];
   }
 

@@ -3,7 +3,7 @@
 const report = JSON.parse(document.getElementById("data").textContent);
 FORMATS.yes_no = (value) => (value ? "yes" : "no");
 
-const PAGES = { run: runPage, runs: runsPage, sweep: sweepPage, sweeps: sweepsPage, profiles: profilesPage };
+const PAGES = { run: runPage, runs: runsPage, sweep: sweepPage, sweeps: sweepsPage, studies: studiesPage, profiles: profilesPage };
 const shown = PAGES[report.kind](report);
 
 document.title = `${shown.title} · stoker report`;

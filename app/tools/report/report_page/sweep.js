@@ -8,8 +8,9 @@ function range(finding, base) {
 }
 
 function outcome(finding) {
-  const kind = finding.fitted ? "put_in" : String(finding.verdict ?? "not measured").replaceAll(" ", "_");
-  const text = finding.fitted ? "put in, no finding" : finding.verdict ?? "not measured";
+  const verdict = finding.verdict ?? "not measured";
+  const kind = verdict.split(",")[0].replaceAll(" ", "_");
+  const text = kind === "put_in" ? "put in, no finding" : verdict;
   return make("span", { class: `outcome ${kind}`, "data-value": text }, text);
 }
 
@@ -74,10 +75,12 @@ function prepare(report) {
   report.figure_names = [...new Set([...(report.columns ?? report.main_figures ?? []).filter((name) => known.has(name)), ...known])];
   report.table = report.rows.map((row) => ({ repeat: row.repeat, status: row.status, error: row.error,
     values: [...report.axes.map(({ key }) => row.cell?.[key] ?? null), ...report.figure_names.map((name) => row.figures?.[name] ?? null)] }));
-  for (const finding of report.findings ?? []) {
-    if (finding.low !== undefined && finding.high !== undefined && finding.low !== finding.high) {
-      finding.range = `(${amount(finding.low)} to ${amount(finding.high)})`;
-    }
+  (report.findings ?? []).forEach(addRange);
+}
+
+function addRange(finding) {
+  if (finding.low !== undefined && finding.high !== undefined && finding.low !== finding.high) {
+    finding.range = `(${amount(finding.low)} to ${amount(finding.high)})`;
   }
 }
 
@@ -104,7 +107,7 @@ function sweepParts(report, at) {
   const conditionsOf = distinctConditions(report);
   const failed = report.table.filter((row) => row.status !== "ok" && row.status !== "completed").length;
   const count = { within: 0, outside: 0 };
-  for (const finding of report.findings ?? []) if (!finding.fitted && finding.verdict in count) ++count[finding.verdict];
+  for (const finding of report.findings ?? []) if (finding.verdict in count) ++count[finding.verdict];
   const chips = [chip(report.runs_planned > report.table.length ? `${report.table.length} of ${report.runs_planned} runs` : `${report.table.length} runs`), failed ? chip(`${failed} failed`, "failed") : null,
     (report.findings ?? []).length ? chip(`${count.within} of ${count.within + count.outside} findings within`, "phase") : null].filter(Boolean);
   return { title: report.name ?? "sweep", chips, plots, what: [report.command && `stoker ${report.command}`,

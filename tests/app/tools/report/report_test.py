@@ -264,7 +264,8 @@ def sweep_results(title="Read bandwidth by threads"):
     def points(base, gain):
         return [{"x": threads, "median": base * gain(threads), "min": 0.93 * base * gain(threads),
                  "max": 1.05 * base * gain(threads), "n": 5} for threads in (1, 2, 4, 8)]
-    threads = {"hdd": points(20, lambda n: 1 + 1.3 * (1 - 1 / n)), "ssd": points(60, lambda n: n ** 0.7)}
+    threads = [{"series": "hdd", "of": ["hdd"], "points": points(20, lambda n: 1 + 1.3 * (1 - 1 / n))},
+               {"series": "ssd", "of": ["ssd"], "points": points(60, lambda n: n ** 0.7)}]
     bars = [{"series": "sync", "points": [{"x": tier, "median": 10 * at + 12, "min": 10 * at + 11, "max": 10 * at + 14, "n": 3}
                                           for at, tier in enumerate(("hdd", "ssd", "a tier with a long name"))]},
             {"series": "prefetched", "points": [{"x": tier, "median": 11, "min": 11, "max": 11, "n": 1}
@@ -322,9 +323,12 @@ def check_sweep(browser, folder):
                 assert words in shown["text"], words
     many = sweep_results()
     points = [{"x": count, "median": count, "min": count, "max": count, "n": 1} for count in (1, 2)]
-    many["plots"][0] |= {"data": [{"series": f"s{at}", "points": points} for at in range(12)], "published": []}
+    many["plots"][0] |= {"series": ["tier", "how"], "published": [], "data": [
+        {"series": f"{tier}, {how}", "of": [tier, how], "points": points} for tier in "abcd" for how in ("pipeline", "reads", "IOR")]}
     looks = open_page(browser, write_sweep(folder, "many-series", many))["looks"]
     assert len(looks) == len(set(looks)) == 12, looks  # no two series look the same
+    colours, dashes = zip(*(look.split(") ") for look in looks))
+    assert (len(set(colours)), len(set(dashes))) == (4, 3), looks  # of the tiers, of the ways to read
     hostile = sweep_results(HOSTILE)
     hostile["name"] = hostile["findings"][0]["name"] = hostile["plots"][0]["published"][0]["source"] = HOSTILE
     hostile["plots"][2]["data"][0]["points"][0]["x"] = HOSTILE
