@@ -124,9 +124,10 @@ std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& pl
               [&](const CellPattern* cells) { return !cells->empty() && cells->matches(cell); });
         });
     if (finding.measured) {
-      finding.verdict = options.shortened && finding.how != FigureOrigin::put_in
-                            ? FindingVerdict::shortened
-                            : verdict(finding, finding.measured->value);
+      const bool judged = !options.shortened || finding.how == FigureOrigin::put_in ||
+                          finding.how == FigureOrigin::simulated;
+      finding.verdict =
+          judged ? verdict(finding, finding.measured->value) : FindingVerdict::shortened;
     }
     findings.push_back(std::move(finding));
   }

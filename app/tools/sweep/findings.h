@@ -12,7 +12,7 @@ namespace stoker {
 
 // within, outside: the value is within or outside the limits that the statement names. put_in: the
 // figure was put into the emulation, so it is no finding. not_measured: a cell that it needs has no
-// value. shortened: only the short form was run.
+// value. shortened: only the short form was run, which changes whatever is measured or calculated.
 enum class FindingVerdict { within, outside, put_in, not_measured, shortened };
 // "within", "outside", "put in", "not measured", "shortened, not judged". Static text; any thread.
 const char* to_string(FindingVerdict verdict);

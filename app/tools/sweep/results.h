@@ -48,8 +48,8 @@ struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's mo
 std::vector<double> values(const SweepOptions& options, const SweepResults& results,
                            const Coordinates& cell, const std::string& figure);
 
-// The note with each {FIGURE} in it replaced by its values in those cells: "5", or "2 to 5" from the
-// least to the most of all repetitions; "an unknown number of" where no run has it. Any thread.
+// The note with each {FIGURE} in it replaced by its values in those cells: "5", or "2 to 5" from
+// the least to the most of all repetitions; "an unknown number of" where no run has it. Any thread.
 std::string filled_note(const std::string& note, const SweepOptions& options, const SweepPlan& plan,
                         const SweepResults& results,
                         const std::function<bool(const Coordinates&)>& of_cells);

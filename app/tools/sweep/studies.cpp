@@ -183,7 +183,7 @@ ExitCode run_studies(const SweepArguments& arguments, const CheckWords& check) {
     if (outcome.interrupted) return outcome.code;
     const bool so_far_well = code == ExitCode::ok || code == ExitCode::threshold;
     if (so_far_well && outcome.code != ExitCode::ok) code = outcome.code;
-    outcome.results["file"] = file;
+    outcome.results.update({{"file", file}, {"conditions", outcome.conditions}});
     results.push_back(std::move(outcome.results));
   }
   const json page = studies_json(options, results);

@@ -50,9 +50,9 @@ bool is_studies(const std::string& path);
 ExitCode run_studies(const SweepArguments& arguments, const CheckWords& check);
 
 // The data of the page: {kind: studies, title, seconds, studies: [{title, published, about, rows,
-// sweeps}], sweeps}. A row is a finding with "sweep", "runs" (of each cell, the least), "command"
-// and "conditions". results: of each sweep by its file, as results_json() has them. A pure
-// function.
+// sweeps}], sweeps}. A row is a finding with "sweep", "runs" (of each cell, the least) and
+// "command". results: of each sweep in their order, as results_json() has them, with "file" and
+// "conditions". A pure function.
 nlohmann::json studies_json(const StudiesOptions& options,
                             const std::vector<nlohmann::json>& results);
 

@@ -150,7 +150,7 @@ SweepOutcome sweep_once(const SweepArguments& arguments, const CheckWords& check
   SweepPlan plan = checked_plan(options, check);
   leave_only(plan, options.matrix, arguments.only);
   if (options.shortened) leave_only(plan, options.matrix, options.short_form.only);
-  if (arguments.check) return {ExitCode::ok, false, nullptr, plan_text(options, plan)};
+  if (arguments.check) return {ExitCode::ok, false, nullptr, "", plan_text(options, plan)};
   const SweepDirectory directory(options, path, arguments.restart);
   SweepResults results = open_results(options, plan, directory, path);
   directory.write_definition();
@@ -165,12 +165,11 @@ SweepOutcome sweep_once(const SweepArguments& arguments, const CheckWords& check
   directory.write(plan, results);
   nlohmann::json json = results_json(options, plan, results, path);
   directory.write_file("report.html", sweep_page({json}));
-  json["conditions"] = conditions_text(results);
   std::string text = fmt::format("{}results: {}, {}, {}\n", results_text(options, plan, results),
                                  directory.path("report.html"), directory.path("results.json"),
                                  directory.path("results.csv"));
   return {done ? outcome(options, plan, results) : stop.exit_code(), !done, std::move(json),
-          std::move(text)};
+          conditions_text(results), std::move(text)};
 }
 
 ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {

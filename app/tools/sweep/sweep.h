@@ -31,7 +31,8 @@ using CheckWords = std::function<void(const std::vector<std::string>& words)>;
 struct SweepOutcome {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   ExitCode code = ExitCode::ok;
   bool interrupted = false;  // by a signal, whose exit code it has
-  nlohmann::json results;    // results_json() and "conditions"; null after a check
+  nlohmann::json results;    // results_json(); null after a check
+  std::string conditions;    // conditions_text()
   std::string text;          // for people
 };
 

@@ -77,7 +77,8 @@ class Studies(StokerTest):
     def test_the_short_form_judges_nothing(self):
         self.stoker("sweep", "all.yaml", "--short")  # else 7
         text = (self.dir / "sweeps/two-short/studies.md").read_text()
-        self.assertIn("shortened, not judged", text)
+        self.assertEqual(text.count("shortened, not judged"), 2)
+        self.assertEqual(text.count("| within |"), 2)  # a simulation is not shortened
         self.assertNotIn("outside", text)
         self.assertNotIn("Contradictions", text)
 
