@@ -111,14 +111,19 @@ std::string SweepDirectory::relative(const std::string& path) const {
 
 Scratch::Scratch(const std::string& sweep_directory, const std::string& name) {
   const char* given = std::getenv("STOKER_SCRATCH");
-  path_ = given != nullptr && *given != '\0' ? std::string(given) + "/stoker-sweep-" + name
-                                             : sweep_directory + "/scratch";
+  before_ = given != nullptr ? given : "";
+  path_ = before_.empty() ? sweep_directory + "/scratch" : before_ + "/stoker-sweep-" + name;
   setenv("STOKER_SCRATCH", path_.c_str(), 1);
 }
 
 Scratch::~Scratch() {
   std::error_code error;
   if (made_) fs::remove_all(path_, error);
+  if (before_.empty()) {
+    unsetenv("STOKER_SCRATCH");
+  } else {
+    setenv("STOKER_SCRATCH", before_.c_str(), 1);
+  }
 }
 
 void Scratch::clear() {

@@ -56,7 +56,7 @@ class SweepDirectory {
 // the sweep's. One at a time; goes with its last run.
 class Scratch {
  public:
-  // Sets the environment variable and touches no file.
+  // Sets the environment variable, until it goes, and touches no file.
   Scratch(const std::string& sweep_directory, const std::string& name);
   ~Scratch();
   Scratch(const Scratch&) = delete;
@@ -67,6 +67,7 @@ class Scratch {
 
  private:
   std::string path_;
+  std::string before_;
   bool made_ = false;
 };
 

@@ -8,6 +8,7 @@ from stoker import SOURCE, StokerTest
 
 STUDIES = """
 name: two
+scratch: kept
 title: Two studies
 studies:
   - {title: Readers, published: "Reader et al. 2001", sweeps: [reads.yaml, machine.yaml]}
@@ -15,7 +16,7 @@ studies:
 """
 READS = """
 name: reads
-base: {dataset: {type: synthetic, samples: 64}, decoder: {type: turbojpeg, size: 32}, storage: {data: {type: memory}}}
+base: {dataset: {type: synthetic, samples: 64}, decoder: {type: turbojpeg, size: 32}, storage: {data: {type: posix, root: "${STOKER_SCRATCH:-scratch}"}}}
 command: bench storage data
 arguments: [--block-size=1MiB, --rounds=1, --threads=1]
 matrix: {op: {read: [--op=read], write: [--op=write]}}
