@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/tools/sweep/studies.h"
@@ -9,7 +10,10 @@ namespace {
 
 using nlohmann::json;
 
-std::string number(const json& value) { return fmt::format("{:.3g}", value.get<double>()); }
+std::string number(const json& value) {
+  const auto figure = value.get<double>();
+  return std::abs(figure) >= 1000 ? fmt::format("{:.0f}", figure) : fmt::format("{:.3g}", figure);
+}
 
 // A bar would end a cell.
 std::string cell(std::string text) {

@@ -19,7 +19,7 @@ function studyPart(study, index) {
   const took = study.sweeps.map(({ file, runs, seconds: s, conditions }) => [`stoker sweep ${file}`, `${runs} runs, ${seconds(s)}; ${conditions}`]);
   return [make("header", { class: "sweep" }, make("div", { class: "names" }, make("h2", {}, study.title)),
     make("p", { class: "what" }, ...about.map((text) => make("span", {}, text)))),
-  section("pair", "Published and ours", card("Published and ours", { class: "full findings" },
+  section("pair", "Published and ours", card("Published and ours", { class: "full studied" },
     grid(STUDY_HEADS, studyRows(study, at).map(({ cells }) => cells))), card("Made by", { class: "full" }, listing(took)))];
 }
 
@@ -28,7 +28,7 @@ function contradictions(report) {
   const rows = report.studies.flatMap((study, index) => studyRows(study, `studies.${index}.`)
     .filter(({ row }) => row.verdict === "outside").map(({ row, cells }) => [words(study.title), cells[0], cells[1], cells[2],
       words(HOW[row.how] ?? row.how), words(row.note ?? row.source ?? "")]));
-  return rows.length === 0 ? null : section("pair", "Contradictions", card("Contradictions that are left", { class: "full contradictions" },
+  return rows.length === 0 ? null : section("pair", "Contradictions", card("Contradictions that are left", { class: "full studied" },
     grid(["study", "statement", "published or limit", "ours", "how", "why"], rows)));
 }
 
