@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "app/base/registered_command.h"
 #include "app/commands/commands.h"
 #include "app/tools/sweep/sweep.h"
@@ -10,7 +12,13 @@ ExitCode run_sweep(const SweepArguments& arguments) {
   for (const char* name : {"train", "launch", "bench", "dataset", "checkpoint", "headspace"}) {
     add_command(line.root(), name);
   }
-  return sweep(arguments, [&line](const std::vector<std::string>& words) { line.check(words); });
+  bool mounts = false;  // its library is loaded for sweeps that mount
+  return sweep(arguments, [&](const std::vector<std::string>& words) {
+    if (words.front() == "mount" && !std::exchange(mounts, true)) {
+      add_command(line.root(), "mount");
+    }
+    line.check(words);
+  });
 }
 
 void add_sweep(const Command& program) {

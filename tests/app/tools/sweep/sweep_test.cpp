@@ -44,10 +44,10 @@ std::string error(const std::string& text) {
 }
 
 // The hash is the text of the overrides.
-std::string joined(const SweepCell& cell) {
+CellExperiment joined(const SweepCell& cell) {
   std::string text;
   for (const Word& one : cell.overrides) text += one.text + " ";
-  return text;
+  return {text, {}};
 }
 
 SweepPlan plan_of(const SweepOptions& options) { return plan_sweep(options, joined); }
@@ -119,8 +119,8 @@ TEST(SweepPlan, exclusions_are_left_out_and_must_match_something) {
 }
 
 TEST(SweepPlan, a_cell_that_is_wrong_is_named) {
-  const auto refuse = [](const SweepCell& cell) -> std::string {
-    if (cell.overrides[1].text != "loader.workers=2") return "";
+  const auto refuse = [](const SweepCell& cell) -> CellExperiment {
+    if (cell.overrides[1].text != "loader.workers=2") return {};
     throw Error(ExitCode::config, cell.overrides[1].value_at.text() + ": no such thing");
   };
   EXPECT_EQ(error_of([&] { plan_sweep(options_of(kSweep), refuse); }),
