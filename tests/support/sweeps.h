@@ -33,10 +33,10 @@ inline SweepOptions options_of(const std::string& text,
 }
 
 // The hash is the text of the overrides.
-inline std::string joined(const SweepCell& cell) {
+inline CellExperiment joined(const SweepCell& cell) {
   std::string text;
   for (const Word& one : cell.overrides) text += one.text + " ";
-  return text;
+  return {text, {}};
 }
 
 inline SweepPlan plan_of(const SweepOptions& options) { return plan_sweep(options, joined); }

@@ -16,6 +16,7 @@
 #include "app/tools/mount/mount_point.h"
 #include "app/tools/mount/mount_server.h"
 #include "app/tools/mount/own_cost.h"
+#include "io/core/system/child_process.h"
 #include "io/core/text/text.h"
 #include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
@@ -124,6 +125,7 @@ ExitCode mount_tier(const MountArguments& arguments) {
   const DataOptions options = read_tier_options(arguments.config, arguments.overrides, print_note);
   const Component<Storage>& component = find_tier(options, arguments.tier);
   auto signals = std::make_unique<AwaitedSignals>();
+  end_with_starter();  // a sweep that is killed leaves no mount
   const std::string directory = prepare_mount_point(arguments.directory, notify);
   Hub hub;
   TierMeter& meter = hub.add_tier(arguments.tier, component.type(), component.info().emulated);
@@ -145,6 +147,7 @@ ExitCode mount_tier(const MountArguments& arguments) {
         "its threads have no real-time priority (CAP_SYS_NICE): on a busy machine answers come "
         "late");
   }
+  // A sweep waits for this line.
   log.info(fmt::format("mounted tier {} on {}: {} files, {:.1f} MB, mode {}; {}", arguments.tier,
                        readable(directory), tree.files(), 1e-6 * static_cast<double>(tree.bytes()),
                        arguments.mode, cost_text(cost)));

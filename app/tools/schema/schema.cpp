@@ -105,6 +105,8 @@ json experiment_schema() {
 json sweep_schema() {
   json schema = object_schema(describe_struct<SweepOptions>());
   items_of<SweepPreparation>(schema, "prepare");
+  schema["properties"]["mounts"]["additionalProperties"] =
+      object_schema(describe_struct<SweepMount>());
   items_of<PlotOptions>(schema, "plots");
   items_of<PublishedSeries>(schema["properties"]["plots"]["items"], "published");
   items_of<FindingOptions>(schema, "findings");

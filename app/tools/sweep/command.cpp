@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "app/base/registered_command.h"
 #include "app/commands/commands.h"
 #include "app/tools/sweep/matrix.h"
@@ -13,7 +15,13 @@ ExitCode run_sweep(const SweepArguments& arguments) {
        {"train", "launch", "bench", "dataset", "checkpoint", "headspace", kSimulate}) {
     add_command(line.root(), name);
   }
-  const auto check = [&line](const std::vector<std::string>& words) { line.check(words); };
+  bool mounts = false;  // its library is loaded for sweeps that mount
+  const auto check = [&](const std::vector<std::string>& words) {
+    if (words.front() == "mount" && !std::exchange(mounts, true)) {
+      add_command(line.root(), "mount");
+    }
+    line.check(words);
+  };
   return is_studies(arguments.file) ? run_studies(arguments, check) : sweep(arguments, check);
 }
 

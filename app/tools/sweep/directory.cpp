@@ -44,6 +44,17 @@ void check_is_ours(const std::string& path) {
 
 }  // namespace
 
+std::string last_line(const std::string& log) {
+  const std::string text = "\n" + read_if_there(log).value_or("");
+  const size_t error = text.rfind("\nerror: "), last = text.find_last_not_of('\n');
+  const size_t begin = (error != std::string::npos ? error : text.rfind('\n', last)) + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+std::string base_file(const SweepOptions& options, const std::string& directory) {
+  return options.base.path.empty() ? directory + "/base.yaml" : options.base.path;
+}
+
 SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& path, bool restart)
     : options_(options), path_(path) {
   check_is_ours(path_);
@@ -88,9 +99,7 @@ void SweepDirectory::write_definition() const {
   if (options_.base.path.empty()) write_file("base.yaml", to_yaml(options_.base.experiment) + "\n");
 }
 
-std::string SweepDirectory::base() const {
-  return options_.base.path.empty() ? path("base.yaml") : options_.base.path;
-}
+std::string SweepDirectory::base() const { return base_file(options_, path_); }
 
 SweepResults SweepDirectory::results() const {
   return fs::exists(path(kResults)) ? read_results(path(kResults)) : SweepResults{};

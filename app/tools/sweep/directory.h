@@ -7,12 +7,20 @@
 
 namespace stoker {
 
+// "error: ..." where the program that wrote this log said so, else what it said last.
+std::string last_line(const std::string& log);
+
+// The file of the experiment of a sweep in `directory`: SweepDirectory::base(), before there is
+// one.
+std::string base_file(const SweepOptions& options, const std::string& directory);
+
 // The directory of a sweep, of one process at a time:
 //   sweep.yaml    the sweep with every default
 //   base.yaml     the experiment, where the sweep file holds it
 //   results.json  everything so far; replaced as a whole after every run
 //   results.csv   likewise, a row per run
 //   logs/, runs/  a log per run; run directories
+//   mounts/       where tiers are mounted while cells run (SweepMounts)
 //   running.json  the run that is under way, as kUnderWay says
 // One thread. Throws IoError, and Error(ExitCode::environment) where another process has it or
 // `path` is a directory of something else.

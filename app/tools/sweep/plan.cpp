@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "app/tools/sweep/grid.h"
 #include "io/core/digest.h"
@@ -86,7 +87,9 @@ SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_exp
   exclude(options, plan.cells);
   for (SweepCell& cell : plan.cells) {
     try {
-      cell.hash = hash_of(cell, read_experiment(cell));
+      CellExperiment experiment = read_experiment(cell);
+      cell.hash = hash_of(cell, experiment.hash);
+      cell.mounts = std::move(experiment.mounts);
     } catch (const Error& error) {
       throw Error(error.code(),
                   fmt::format("{} (in the cell {})", error.what(), text(options.matrix, cell.at)));

@@ -11,10 +11,11 @@ namespace stoker {
 // One combination of the axes' values, and how it is run. A value.
 struct SweepCell {
   Coordinates at;
-  std::vector<Word> overrides;  // those of the sweep, then those of the axes in order
-  std::vector<Word> arguments;  // arguments of the command, replaced likewise
-  Word command;                 // the sweep's, or the one that an axis names instead
-  std::string hash;             // equal: the same experiment is run in the same way
+  std::vector<Word> overrides;      // those of the sweep, then those of the axes in order
+  std::vector<Word> arguments;      // arguments of the command, replaced likewise
+  Word command;                     // the sweep's, or the one that an axis names instead
+  std::string hash;                 // equal: the same experiment is run in the same way
+  std::vector<std::string> mounts;  // those of SweepOptions::mounts that it reads
 };
 
 // One run: a cell and which repetition of it, from 0.
@@ -44,9 +45,13 @@ std::vector<std::string> command_words(const SweepCell& cell, const std::string&
 // read".
 std::string commands_text(const SweepPlan& plan);
 
-// Reads the experiment of a cell and gives the hash of its resolved configuration. Throws Error
-// where it is wrong.
-using ReadExperiment = std::function<std::string(const SweepCell& cell)>;
+// What a plan has to know of a cell's experiment. A value.
+struct CellExperiment {
+  std::string hash;  // that of its resolved configuration and of what it reads
+  std::vector<std::string> mounts;
+};
+// Reads the experiment of a cell. Throws Error where it is wrong.
+using ReadExperiment = std::function<CellExperiment(const SweepCell& cell)>;
 
 // All cells, every one read and checked, and the order of their runs. Runs nothing.
 // Error(ExitCode::config) is that of the experiment, and names the cell; or it says that nothing is

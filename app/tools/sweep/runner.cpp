@@ -17,14 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-// "error: ..." where the program said so, else what it said last.
-std::string last_line(const std::string& log) {
-  const std::string text = "\n" + read_if_there(log).value_or("");
-  const size_t error = text.rfind("\nerror: "), last = text.find_last_not_of('\n');
-  const size_t begin = (error != std::string::npos ? error : text.rfind('\n', last)) + 1;
-  return text.substr(begin, text.find('\n', begin) - begin);
-}
-
 // The mean duration of successful runs.
 double mean_seconds(const SweepResults& results, const Coordinates* cell) {
   double sum = 0;
@@ -160,18 +152,35 @@ SweepRow SweepRunner::run_cell(const SweepRun& run, const std::string& log,
   row.seconds = seconds(Clock::now() - begun);
   interrupted = stop_.requested() && child.exit_code != 0;
   const json output = try_parse_json(child.output).value_or(nullptr);
-  take_output(output, row);
+  take_output(output, cell, row);
   if (child.exit_code != 0) row.error = last_line(log);
   if (child.exit_code == 0 && !output.is_structured()) row.error = "it printed no JSON";
   return row;
 }
 
-void SweepRunner::take_output(const json& output, SweepRow& row) const {
+void SweepRunner::take_output(const json& output, const SweepCell& cell, SweepRow& row) const {
   if (output.is_array()) row.figures = flatten({{"results", output}}, options_.figures);
   if (!output.is_object()) return;
   row.figures = flatten(output, options_.figures);
   row.directory = directory_.relative(output.value("run_directory", ""));
   row.conditions = conditions_of(output);
+  // Where the run saw a plain folder.
+  for (const std::string& name : cell.mounts) {
+    const Component<Storage>& tier = options_.mounts.at(name).tier;
+    row.conditions["tiers"][name + " (mounted)"] = {{"type", tier.type()},
+                                                    {"emulated", tier.info().emulated}};
+  }
+}
+
+void SweepRunner::mount(const SweepResults& results) const {
+  std::set<std::string> names;
+  for (const SweepRun& run : plan_.runs) {
+    const SweepCell& cell = plan_.cells[run.cell];
+    if (results.find(cell.at, run.repeat) == nullptr) {
+      names.insert(cell.mounts.begin(), cell.mounts.end());
+    }
+  }
+  mounts_.begin({names.begin(), names.end()}, directory_, [this] { return stop_.requested(); });
 }
 
 std::set<std::string> SweepRunner::run_directories() const {
@@ -213,7 +222,7 @@ void SweepRunner::take_over(SweepResults& results) const {
                          output.value("exit_code", json()) == 0;
       if (!whole) continue;
       SweepRow row{cell.at, run.repeat, cell.hash, 0, "", "", 0, {}, {}};
-      take_output(output, row);
+      take_output(output, cell, row);
       row.seconds = output.value("elapsed_s", 0.0);
       results.put(row);
       directory_.write(plan_, results);
@@ -226,10 +235,12 @@ void SweepRunner::take_over(SweepResults& results) const {
 bool SweepRunner::run(SweepResults& results, Scratch& scratch) const {
   std::erase_if(results.rows, [](const SweepRow& row) { return !row.ok(); });
   take_over(results);
+  mount(results);
   for (size_t i = 0; i < plan_.runs.size(); ++i) {
     const SweepRun& run = plan_.runs[i];
     if (results.find(plan_.cells[run.cell].at, run.repeat) != nullptr) continue;
     if (stop_.requested()) return false;
+    mounts_.check(plan_.cells[run.cell].mounts);
     scratch.clear();
     begin(run);
     bool interrupted = false;
@@ -239,6 +250,7 @@ bool SweepRunner::run(SweepResults& results, Scratch& scratch) const {
     directory_.write(plan_, results);
     report(i + 1, row, results);
   }
+  mounts_.end();
   std::error_code ignored;  // the results have all of it
   std::filesystem::remove(directory_.path(SweepDirectory::kUnderWay), ignored);
   return true;

@@ -6,6 +6,7 @@
 
 #include "app/process/stop_signal.h"
 #include "app/tools/sweep/directory.h"
+#include "app/tools/sweep/mounts.h"
 #include "io/core/error.h"
 #include "io/core/system/child_process.h"
 
@@ -18,13 +19,14 @@ class SweepRunner {
  public:
   // All of them must outlive it.
   SweepRunner(const SweepOptions& options, const SweepPlan& plan, const SweepDirectory& directory,
-              const StopSignal& stop)
-      : options_(options), plan_(plan), directory_(directory), stop_(stop) {}
+              SweepMounts& mounts, const StopSignal& stop)
+      : options_(options), plan_(plan), directory_(directory), mounts_(mounts), stop_(stop) {}
 
   // Makes what SweepOptions::prepare names and is absent. Error with the command's exit code.
   void prepare() const;
   // Everything that has not been run well yet. A run that ended well as an earlier sweep was killed
-  // is taken as it is. False: a signal ended it; the run that it met does not count.
+  // is taken as it is. What the runs read is mounted before the first and until after the last.
+  // False: a signal ended it; the run that it met does not count.
   bool run(SweepResults& results, Scratch& scratch) const;
 
  private:
@@ -35,7 +37,9 @@ class SweepRunner {
   // Names in the folder of the run directories.
   std::set<std::string> run_directories() const;
   // Takes what the program printed, or what lies in its run directory.
-  void take_output(const nlohmann::json& output, SweepRow& row) const;
+  void take_output(const nlohmann::json& output, const SweepCell& cell, SweepRow& row) const;
+  // Mounts what the runs that are left read.
+  void mount(const SweepResults& results) const;
   std::vector<std::string> arguments(const SweepCell& cell) const;
   std::string log_name(const SweepRun& run) const;
   void report(size_t number, const SweepRow& row, const SweepResults& results) const;
@@ -43,6 +47,7 @@ class SweepRunner {
   const SweepOptions& options_;
   const SweepPlan& plan_;
   const SweepDirectory& directory_;
+  SweepMounts& mounts_;
   const StopSignal& stop_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -67,9 +68,15 @@ void check_words(const std::vector<std::string>& words, const std::vector<Word>&
 }
 
 // What is run before the first cell, and the command of every cell.
-void check_commands(const SweepOptions& options, const SweepPlan& plan, const CheckWords& check) {
+void check_commands(const SweepOptions& options, const SweepPlan& plan, const SweepMounts& mounts,
+                    const CheckWords& check) {
   for (const SweepPreparation& step : options.prepare) {
     check_words(words_of(step), step.run, check, "in prepare");
+  }
+  for (const auto& [name, mount] : options.mounts) {
+    if (!mount.arguments.empty()) {
+      check_words(mounts.words(name), mount.arguments, check, "in mounts");
+    }
   }
   for (const SweepCell& cell : plan.cells) {
     std::vector<std::string> words = command_words(cell, "CONFIG");
@@ -92,18 +99,25 @@ void check_tier(const ExperimentOptions& experiment, const Word& command) {
   }
 }
 
-SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
+SweepPlan checked_plan(const SweepOptions& options, const SweepMounts& mounts,
+                       const CheckWords& check) {
   const Node base = options.base.path.empty() ? options.base.experiment
                                               : load_base(options.base.path, options.command.text);
   SweepPlan plan = plan_sweep(options, [&](const SweepCell& cell) {
     Node tree = base;
     for (const Word& assignment : cell.overrides) apply_override(tree, assignment);
-    if (cell.command.text == kSimulate) return xxh3_64(to_yaml(tree));  // checks what it reads
+    if (cell.command.text == kSimulate) {
+      return CellExperiment{xxh3_64(to_yaml(tree)), {}};  // it checks what it reads
+    }
     const ExperimentOptions experiment = read_experiment_tree(tree);
     check_tier(experiment, cell.command);
-    return config_hash(experiment);
+    CellExperiment result{config_hash(experiment), mounts.below(tier_folders(experiment))};
+    for (const std::string& name : result.mounts) {
+      result.hash += "\n" + to_yaml(dump_struct(options.mounts.at(name)));
+    }
+    return result;
   });
-  check_commands(options, plan, check);
+  check_commands(options, plan, mounts, check);
   return plan;
 }
 
@@ -147,7 +161,9 @@ SweepOutcome sweep_once(const SweepArguments& arguments, const CheckWords& check
                                ? "sweeps/" + options.name + (options.shortened ? "-short" : "")
                                : arguments.directory;
   Scratch scratch(path, options.name);
-  SweepPlan plan = checked_plan(options, check);
+  setenv("STOKER_SWEEP_BASE", base_file(options, path).c_str(), 1);
+  SweepMounts mounts(options, path);
+  SweepPlan plan = checked_plan(options, mounts, check);
   leave_only(plan, options.matrix, arguments.only);
   if (options.shortened) leave_only(plan, options.matrix, options.short_form.only);
   if (arguments.check) return {ExitCode::ok, false, nullptr, "", plan_text(options, plan)};
@@ -157,7 +173,7 @@ SweepOutcome sweep_once(const SweepArguments& arguments, const CheckWords& check
   const StopSignal stop;
   bool done = true;
   if (!arguments.report_only) {
-    const SweepRunner runner(options, plan, directory, stop);
+    const SweepRunner runner(options, plan, directory, mounts, stop);
     runner.prepare();
     done = !stop.requested() && runner.run(results, scratch);
     if (done && results.rows.size() == plan.whole) results.finished = now_utc();

@@ -46,7 +46,7 @@ SweepOutcome sweep_once(const SweepArguments& arguments, const CheckWords& check
 //
 // Throws Error: `config` for a sweep or a cell that is wrong, or a directory with results of
 // another definition; `environment` where the directory is in use or cannot be written. One call at
-// a time in a process, as it sets STOKER_SCRATCH and takes the signals.
+// a time in a process, as it sets variables that cells and preparations use and takes the signals.
 ExitCode sweep(const SweepArguments& arguments, const CheckWords& check);
 
 }  // namespace stoker

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "app/tools/sweep/grid.h"
@@ -165,6 +166,14 @@ void SweepOptions::check(const Section& section) const {
   if (drop_first && repeat < 2) section.fail("drop_first", "leaves nothing: repeat at least twice");
   for (size_t i = 0; i < prepare.size(); ++i) {
     if (prepare[i].run.empty()) element(section, "prepare", i).fail("run", "must not be empty");
+  }
+  for (const auto& [mount, how] : mounts) {
+    const bool variable = !mount.empty() && std::ranges::all_of(mount, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_';
+    });
+    if (variable) continue;
+    section.fail("mounts", "must have names of letters, digits and _, as variables have, got '" +
+                               mount + "'");
   }
   for (size_t i = 0; i < exclude.size(); ++i) {
     const Section at = element(section, "exclude", i);

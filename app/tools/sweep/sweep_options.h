@@ -1,11 +1,14 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/tools/sweep/matrix.h"
 #include "io/core/config/config.h"
+#include "io/core/config/registry.h"
+#include "io/storage/storage.h"
 
 namespace stoker {
 
@@ -40,6 +43,18 @@ struct SweepPreparation {
 // Its command, with ${NAME} and ${NAME:-default} replaced in each word as in a path. Error(config)
 // at the word whose variable is not set.
 std::vector<std::string> words_of(const SweepPreparation& step);
+
+// A tier that cells read as a file system: `stoker mount` makes one of it, at a path that
+// ${STOKER_MOUNT_<name>} stands for. A value.
+struct SweepMount {
+  Component<Storage> tier;
+  std::vector<Word> arguments;
+  template <class V>
+  void visit(V& v) {
+    v.required("tier", tier, "The tier, as it stands under `storage` of an experiment.");
+    v("arguments", arguments, "Arguments of stoker mount, for example [--mode=drop].");
+  }
+};
 
 // [x, y]: x is the name of an axis' value, y a figure in the unit of the plot's. A value.
 struct PublishedPoint {
@@ -197,6 +212,7 @@ struct SweepOptions {
   std::vector<Word> arguments;
   std::vector<Word> set;
   std::vector<SweepPreparation> prepare;
+  std::map<std::string, SweepMount> mounts;
   SweepMatrix matrix;
   int64_t repeat = 1;
   bool drop_first = false;
@@ -217,6 +233,10 @@ struct SweepOptions {
     v("arguments", arguments, "Arguments of that command, for example [--page-cache=cold].");
     v("set", set, "Overrides for every run.");
     v("prepare", prepare, "What has to be there before the first run, and how to make it.");
+    v("mounts", mounts,
+      "Tiers that are mounted for the cells that read them, by name. A cell reads one as the "
+      "folder "
+      "${STOKER_MOUNT_NAME}.");
     v.required("matrix", matrix, "The axes. Each is a key with values, or a name with variants.");
     v("repeat", repeat, "Number of runs of each cell.", Limits{1, 1000});
     v("drop_first", drop_first, "Leave the first repetition out of all statistics.");

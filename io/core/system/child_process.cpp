@@ -180,6 +180,11 @@ void die_with_starter() {
   ::unsetenv(kStarter);
 }
 
+void end_with_starter() {
+  int signal = 0;
+  if (::prctl(PR_GET_PDEATHSIG, &signal) == 0 && signal != 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
 ChildResult run_child(const std::vector<std::string>& arguments, const std::string& log,
                       const std::function<bool()>& stop_requested,
                       const std::vector<std::string>& environment) {

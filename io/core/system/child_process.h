@@ -66,6 +66,10 @@ ProcessStart this_program(std::vector<std::string> arguments,
 // it ends. In others it does nothing. Call it first in main().
 void die_with_starter();
 
+// Where die_with_starter() had an effect, it is a SIGTERM from now on: for a program that has
+// something to undo.
+void end_with_starter();
+
 // How another process of this program ended.
 struct ChildResult {
   int exit_code = 0;   // 128 + signal where a signal ended it

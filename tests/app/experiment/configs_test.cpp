@@ -7,6 +7,7 @@
 #include <set>
 
 #include "app/experiment/experiment_options.h"
+#include "app/tools/sweep/mounts.h"
 #include "app/tools/sweep/plan.h"
 #include "tests/support/errors.h"
 
@@ -93,11 +94,12 @@ TEST(Configs, every_cell_of_every_sweep_is_valid) {
   ASSERT_GE(config_files(true).size(), 4u);
   for (const std::string& file : config_files(true)) {
     const SweepOptions options = read_sweep(file, {});
+    const SweepMounts mounts(options, "directory");
     const SweepPlan plan = plan_sweep(options, [&](const SweepCell& cell) {
       Node tree =
           options.base.path.empty() ? options.base.experiment : load_experiment(options.base.path);
       for (const Word& assignment : cell.overrides) apply_override(tree, assignment);
-      return config_hash(read_experiment_tree(tree));
+      return CellExperiment{config_hash(read_experiment_tree(tree)), {}};
     });
     EXPECT_GE(plan.cells.size(), 2u) << file;
     EXPECT_EQ(options.name, fs::path(file).stem().string());

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import unittest
 
+from mounts import mounted, why_no_mount
 from stoker import MINI, StokerTest, emulated, flow, needed, posix
 
 PAGE = 4096
@@ -21,22 +22,9 @@ MIB = 1 << 20
 NEVER_MS = 60_000
 
 
-def why_no_mount():
-    """Why nothing can be mounted here; empty: it can."""
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "no /dev/fuse that may be used"
-    if os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode != 0:
-        return "this container may not mount"
-    return ""
-
-
 def digests(root):
     return {path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(pathlib.Path(root).rglob("*")) if path.is_file()}
-
-
-def mounted(path):
-    return any(line.split()[4] == str(path) for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
 
 
 class MountTest(StokerTest):

@@ -40,7 +40,7 @@ SweepOptions two_axes(const std::vector<std::string>& words) {
 }
 
 SweepPlan grid_plan(const SweepOptions& options) {
-  return plan_sweep(options, [](const SweepCell&) { return ""; });
+  return plan_sweep(options, [](const SweepCell&) { return CellExperiment{}; });
 }
 
 TEST(Grid, values_are_what_stands_between_commas_outside_of_brackets) {

@@ -80,8 +80,8 @@ TEST(SweepPlan, exclusions_are_left_out_and_must_match_something) {
 }
 
 TEST(SweepPlan, a_cell_that_is_wrong_is_named) {
-  const auto refuse = [](const SweepCell& cell) -> std::string {
-    if (cell.overrides[1].text != "loader.workers=2") return "";
+  const auto refuse = [](const SweepCell& cell) -> CellExperiment {
+    if (cell.overrides[1].text != "loader.workers=2") return {};
     throw Error(ExitCode::config, cell.overrides[1].value_at.text() + ": no such thing");
   };
   EXPECT_EQ(error_of([&] { plan_sweep(options_of(kSweep), refuse); }),
