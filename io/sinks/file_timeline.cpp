@@ -18,7 +18,7 @@ namespace {
 //   XLine  = 1: number, 2: name, 4: XEvent; its times count from 3, which is 0 here
 //   XEvent = 1: name, 2: offset (ps), 3: duration (ps), 4: XStat
 //   XStat  = 1: name, 4: value
-constexpr std::string_view kPlane = "/host:CPU";  // others are shown for known devices only
+constexpr std::string_view kPlane = "/host:CPU";  // what is no device's
 enum Statistic : uint64_t { kBytes = 1, kOffset };
 
 std::string number(uint32_t field, uint64_t value) {
