@@ -2,13 +2,15 @@
 """Makes the pictures of the pages: docs/pictures/make.py, with the program built, and Debian's chromium and python3-pil.
 
 Of one run of configs/slow-tier.yaml: its status page while it goes on, and its report afterwards, as README.md shows
-them. And pages/NAME.png for each kind of page: 1440 and 390 pixels wide, light and dark, at half its size. STOKER names
+them. Of another run what TensorBoard shows of its I/O profiler's sessions. And pages/NAME.png for each kind of page: 1440 and 390 pixels wide, light and dark, at half its size. STOKER names
 the program, as for the tests. It takes three minutes.
 """
 import base64
 import io
 import pathlib
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tests/support"))
 
 from browser import Browser  # noqa: E402
-from stoker import SOURCE, STOKER, Process, stoker  # noqa: E402
+from stoker import MINI, SOURCE, STOKER, Process, configuration, flow, posix, stoker  # noqa: E402
+from tensorboard_server import DEEP, TensorBoard  # noqa: E402
 
 VIEWS = [(width, scheme) for width in (1440, 390) for scheme in ("light", "dark")]
 HEIGHT, GAP, COLOURS = 1500, 16, 64
@@ -76,7 +79,42 @@ def of_run(browser, folder):
         run.kill()
 
 
+def of_tensorboard(browser, folder):
+    """Figures of sessions, and the timeline of one: beside each other."""
+    folder.mkdir()
+    shutil.copytree(MINI, folder / "caltech101")
+    session = flow(every_steps=4, steps=4, include=[f"{folder}/"])
+    (folder / "image-case.yaml").write_text(configuration(
+        run="{name: image-case}", training="{max_steps: 48, epochs: 4}", evaluation="{enabled: false}",
+        loader="{type: sync, batch_size: 8, shuffle: true}", device="{type: emulated, step_ms: 4}",
+        tiers={"data": flow(type="posix", read="tensorflow", root="caltech101"), "slow": posix("checkpoints")},
+        checkpoint="{type: direct, slow: slow, every_steps: 8, write: stdio, layout: tf_saver}",
+        metrics=f"{{io_profile: {session}, sinks: [{{type: tensorboard}}]}}"))
+    stoker("train", "image-case.yaml", cwd=folder)
+    run = (folder / "runs/latest").resolve()
+    (folder / "runs/latest").unlink()
+    with TensorBoard(folder / "runs") as server:
+        browser.screen((1000, 1020))
+        browser.open(server.page("timeseries", tagFilter="io_profile/(read/(mb_per_s|sizes|sequential_share)|stdio/writes)"))
+        browser.until("window.deepShows?.('io_profile/read/mb_per_s')")
+        browser.evaluate("""[...deepElements(document)].find((one) => one.tagName === "BUTTON" && one.textContent.includes("Settings"))
+          .click(); new Promise((done) => setTimeout(done, 3000))""")
+        figures = screenshot(browser, (1000, 1020), 0.8)
+        browser.screen((1100, 1020))
+        browser.open(server.page("profile", tool="trace_viewer@", run=f"{run.name}/io_profile-4", host=socket.gethostname()))
+        browser.until(f"window.deepShows?.('{socket.gethostname()} /host:CPU (pid 1701)')")
+        browser.evaluate("deepFind('Expand All').click(); new Promise((done) => setTimeout(done, 2000))")
+        timeline = screenshot(browser, (1100, 1020), 0.8)
+    sheet = Image.new("RGB", (figures.width + GAP + timeline.width, figures.height), "gray")
+    sheet.paste(figures, (0, 0))
+    sheet.paste(timeline, (figures.width + GAP, 0))
+    sheet.quantize(COLOURS).save(HERE / "tensorboard.png", optimize=True)
+
+
 def main():
+    with tempfile.TemporaryDirectory() as folder, Browser(scripts=[DEEP]) as browser:
+        of_tensorboard(browser, pathlib.Path(folder, "tensorboard"))
+
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
         runs = pathlib.Path(folder, "runs")
         of_run(browser, runs)

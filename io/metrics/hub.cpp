@@ -116,16 +116,6 @@ RunRecord Hub::record() const {
   return record;
 }
 
-void Hub::set_io_profile(std::string json) {
-  const std::lock_guard lock(mutex_);
-  io_profile_ = std::move(json);
-}
-
-std::string Hub::io_profile() const {
-  const std::lock_guard lock(mutex_);
-  return io_profile_;
-}
-
 void Hub::add_overhead(Overhead part, Clock::duration took) {
   overhead_ns_[static_cast<size_t>(part)] +=
       std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/metrics/checkpoint_meter.h"
+#include "io/metrics/io_profile/io_session_feed.h"
 #include "io/metrics/loader_meter.h"
 #include "io/metrics/run_meter.h"
 #include "io/metrics/tier_meter.h"
@@ -64,10 +65,9 @@ class Hub {
   // What the trainer and the checkpoints publish: cheap enough for every step. The rest is empty.
   RunRecord step_record() const;
 
-  // The newest session of the I/O profiler, as profile_json() has it. Empty: no session has ended
-  // yet.
-  void set_io_profile(std::string json);
-  std::string io_profile() const;
+  // Sessions of the I/O profiler, for whoever ends them and whoever shows them.
+  IoSessionFeed& io_sessions() { return io_sessions_; }
+  const IoSessionFeed& io_sessions() const { return io_sessions_; }
 
   // Adds time that was spent on measuring. Spans (operations of tiers, stages of loaders) are not
   // timed one by one: the cost of one was measured when the hub was made, and spans are counted.
@@ -82,6 +82,7 @@ class Hub {
   CheckpointMeter checkpoints_{tracer_};
   LoaderMeter train_{"train", tracer_};
   LoaderMeter test_{"test", tracer_};
+  IoSessionFeed io_sessions_;
   // Of when the loop ended.
   struct AtEnd {
     std::vector<LoaderMeter::State> loaders;  // train, test
@@ -93,7 +94,6 @@ class Hub {
   std::optional<AtEnd> at_end_;
   // A deque, so that meters stay where they are while others are added.
   std::deque<TierMeter> tiers_;
-  std::string io_profile_;
   std::array<std::atomic<int64_t>, kOverheads> overhead_ns_{};
   double clock_s_ = 0;  // of one reading
   double tally_s_ = 0;

@@ -17,8 +17,7 @@ TimePoint TierMeter::finished(TierOp op, TimePoint begin, uint64_t bytes) {
   Tallies& here = tallies_.here();
   here.ops[static_cast<size_t>(op)].add(end - begin, bytes);
   if (moves(op)) {
-    const auto bucket = std::ranges::lower_bound(kSizeBounds, bytes) - kSizeBounds.begin();
-    auto& count = here.sizes[op == TierOp::write][static_cast<size_t>(bucket)];
+    auto& count = here.sizes[op == TierOp::write][size_bucket(static_cast<int64_t>(bytes))];
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   tracer_.record({to_string(op), "storage", begin, end, bytes, -1, state_.name.c_str()});

@@ -42,6 +42,12 @@ inline constexpr std::array<uint64_t, 9> kSizeBounds{100,          1ull << 10,  
                                                      100ull << 10, 1ull << 20,   4ull << 20,
                                                      10ull << 20,  100ull << 20, 1ull << 30};
 using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has no bound
+// Where a request or a file of `bytes` bytes is counted. Pure.
+constexpr size_t size_bucket(int64_t bytes) {
+  size_t i = 0;
+  while (i < kSizeBounds.size() && bytes > static_cast<int64_t>(kSizeBounds[i])) ++i;
+  return i;
+}
 
 // The operations of one tier, as their callers saw them. A wrapped tier (emulated, cached) has a
 // meter of its own, and what is inside another. Any thread. Lives as long as the hub.

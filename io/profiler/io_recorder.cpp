@@ -137,7 +137,7 @@ void IoRecorder::read(int fd, int64_t bytes, int64_t offset, const void* memory,
   with_posix(*in, file, [&](PosixRecord& record) {
     const CallSpan call = in->span(time);
     const PosixTransfer transfer = transfer_of(*in, record, bytes, offset, memory);
-    in->keep_segment(file->reads, transfer, call);
+    in->keep_segment(file->reads, transfer.offset, transfer.bytes, call);
     count_read(record, transfer, call, in->arena);
   });
 }
@@ -150,7 +150,7 @@ void IoRecorder::wrote(int fd, int64_t bytes, int64_t offset, const void* memory
   with_posix(*in, file, [&](PosixRecord& record) {
     const CallSpan call = in->span(time);
     const PosixTransfer transfer = transfer_of(*in, record, bytes, offset, memory);
-    in->keep_segment(file->writes, transfer, call);
+    in->keep_segment(file->writes, transfer.offset, transfer.bytes, call);
     count_write(record, transfer, call, in->arena);
   });
 }

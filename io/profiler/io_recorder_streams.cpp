@@ -53,7 +53,10 @@ void IoRecorder::stream_read(FILE* stream, int64_t bytes, CallTime time) {
   if (!in) return;
   FileRecord* const file = in->file_of(stream);
   if (file == nullptr) in->elsewhere_read.fetch_add(bytes, std::memory_order_relaxed);
-  with_stdio(*in, file, [&](StdioRecord& record) { count_read(record, bytes, in->span(time)); });
+  with_stdio(*in, file, [&](StdioRecord& record) {
+    in->keep_segment(file->stream_reads, record.offset, bytes, in->span(time));
+    count_read(record, bytes, in->span(time));
+  });
 }
 
 void IoRecorder::stream_wrote(FILE* stream, int64_t bytes, CallTime time) {
@@ -61,7 +64,10 @@ void IoRecorder::stream_wrote(FILE* stream, int64_t bytes, CallTime time) {
   if (!in) return;
   FileRecord* const file = in->file_of(stream);
   if (file == nullptr) in->elsewhere_written.fetch_add(bytes, std::memory_order_relaxed);
-  with_stdio(*in, file, [&](StdioRecord& record) { count_write(record, bytes, in->span(time)); });
+  with_stdio(*in, file, [&](StdioRecord& record) {
+    in->keep_segment(file->stream_writes, record.offset, bytes, in->span(time));
+    count_write(record, bytes, in->span(time));
+  });
 }
 
 void IoRecorder::stream_seeked(FILE* stream, int64_t position, CallTime time) {

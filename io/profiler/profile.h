@@ -3,11 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "io/metrics/tier_meter.h"
 #include "io/profiler/counters/counter_table.h"
 
 namespace stoker {
@@ -57,8 +59,19 @@ struct FileIo {
   std::string path;  // bytes, as the kernel has them
   std::optional<PosixCounters> posix;
   std::optional<StdioCounters> stdio;
-  std::vector<IoSegment> reads, writes;  // of POSIX, in the order in which they ended
+  // In the order in which they ended. Those of streams are in no log, for Darshan keeps none.
+  std::vector<IoSegment> reads, writes;                // of POSIX
+  std::vector<IoSegment> stream_reads, stream_writes;  // of STDIO
 };
+
+// Bytes read and written over time, as Darshan's module HEATMAP keeps them: bins of equal width
+// from the begin on. A value.
+struct HeatMap {
+  double bin_s = 0.1;
+  std::vector<int64_t> read, written;  // of the same size
+};
+// By rank.
+using HeatMaps = std::map<int64_t, HeatMap>;
 
 struct IoProfile {
   struct Mount {
@@ -86,6 +99,20 @@ struct IoProfile {
   std::vector<Emulated> emulated;
   std::vector<Mount> mounts;
   std::vector<FileIo> files;
+  // How large the requests of streams were, of all files: Darshan's module STDIO does not count it.
+  // Absent: another program's log.
+  struct Sizes {
+    SizeCounts reads{}, writes{};
+    bool operator==(const Sizes&) const = default;
+  };
+  std::optional<Sizes> stream_sizes;
+  // What a log has in place of segments: the heat maps of its modules, and for how long at least
+  // one read (write) of either module was under way. Empty: it has none, or this is no log.
+  HeatMaps posix_heat, stdio_heat;
+  struct UnderWay {
+    double reading_s = -1, writing_s = -1;  // below 0: not known
+  };
+  UnderWay under_way;
   // Where the cap on memory was reached: what is missing.
   struct Dropped {
     int64_t files = 0;     // opens of files that got no record

@@ -1,6 +1,7 @@
 #include "io/profiler/profile_summary.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,10 @@ void add_module(IoModuleSummary& sum, const C& file) {
   sum.meta_s += finite(file.times[C::META_TIME]);
 }
 
+void add_sizes(SizeCounts& sum, const int64_t* counts) {
+  for (int64_t& count : sum) count = sum_of(count, *counts++);
+}
+
 void add_posix(ProfileSummary& sum, const P& file) {
   const auto& of = file.counters;
   IoModuleSummary& posix = sum.posix;
@@ -37,10 +42,8 @@ void add_posix(ProfileSummary& sum, const P& file) {
   posix.mmaps = sum_of(posix.mmaps, std::max<int64_t>(0, of[P::MMAPS]));  // -1: not looked at
   posix.syncs = sum_of(posix.syncs, sum_of(of[P::FSYNCS], of[P::FDSYNCS]));
   posix.renames = sum_of(posix.renames, std::max<int64_t>(0, of[P::RENAME_SOURCES]));  // likewise
-  for (size_t i = 0; i < sum.read_sizes.size(); ++i) {
-    sum.read_sizes[i] = sum_of(sum.read_sizes[i], of[P::SIZE_READ_0_100 + i]);
-    sum.write_sizes[i] = sum_of(sum.write_sizes[i], of[P::SIZE_WRITE_0_100 + i]);
-  }
+  add_sizes(sum.read_sizes, &of[P::SIZE_READ_0_100]);
+  add_sizes(sum.write_sizes, &of[P::SIZE_WRITE_0_100]);
   sum.sequential_reads = sum_of(sum.sequential_reads, of[P::SEQ_READS]);
   sum.consecutive_reads = sum_of(sum.consecutive_reads, of[P::CONSEC_READS]);
   sum.sequential_writes = sum_of(sum.sequential_writes, of[P::SEQ_WRITES]);
@@ -80,12 +83,16 @@ bool is_own_file(std::string_view path) {
          name.starts_with("events.out.tfevents.");
 }
 
+using Segments = std::vector<IoSegment> FileIo::*;
+
 // How long at least one was under way.
-double union_s(const IoProfile& profile, std::vector<IoSegment> FileIo::*list) {
+double union_s(const IoProfile& profile, const std::array<Segments, 2>& lists) {
   std::vector<std::pair<double, double>> spans;
   for (const FileIo& file : profile.files) {
-    for (const IoSegment& segment : file.*list) {
-      spans.emplace_back(finite(segment.begin_s), finite(segment.end_s));
+    for (const Segments list : lists) {
+      for (const IoSegment& segment : file.*list) {
+        spans.emplace_back(finite(segment.begin_s), finite(segment.end_s));
+      }
     }
   }
   std::sort(spans.begin(), spans.end());
@@ -97,40 +104,72 @@ double union_s(const IoProfile& profile, std::vector<IoSegment> FileIo::*list) {
   return total;
 }
 
-bool has_all_segments(const IoProfile& profile) {
-  return !profile.dropped.segments_partial &&
-         std::all_of(profile.files.begin(), profile.files.end(), [](const FileIo& file) {
-           return !file.posix ||
-                  (file.posix->counters[P::READS] == static_cast<int64_t>(file.reads.size()) &&
-                   file.posix->counters[P::WRITES] == static_cast<int64_t>(file.writes.size()));
-         });
+// Below 0: single ones are missing, and the log does not say.
+double under_way_s(const IoProfile& profile, const std::array<Segments, 2>& lists,
+                   P::Counter of_posix, S::Counter of_stdio, double of_log) {
+  const auto all = [](int64_t count, const std::vector<IoSegment>& segments) {
+    return count == static_cast<int64_t>(segments.size());
+  };
+  const bool whole =
+      !profile.dropped.segments_partial && std::ranges::all_of(profile.files, [&](auto& file) {
+        return (!file.posix || all(file.posix->counters[of_posix], file.*lists[0])) &&
+               (!file.stdio || all(file.stdio->counters[of_stdio], file.*lists[1]));
+      });
+  return whole ? union_s(profile, lists) : of_log;
 }
 
 double mb_per_s(int64_t bytes, double seconds) {
   return seconds > 0 ? 1e-6 * static_cast<double>(bytes) / seconds : 0;
 }
 
-// Spreads the segments' bytes over the bins.
-void add_segments(std::vector<BandwidthBin>& bins, const std::vector<IoSegment>& segments,
-                  double BandwidthBin::*bytes) {
+// Spreads bytes that were moved from `begin` to `end` over the bins.
+void spread(std::vector<BandwidthBin>& bins, double begin, double end, int64_t moved,
+            double BandwidthBin::*bytes) {
   const double width = bins.back().end_s / static_cast<double>(bins.size());
   const auto bin_of = [&](double time) {
     return static_cast<size_t>(std::clamp(time / width, 0., static_cast<double>(bins.size() - 1)));
   };
-  for (const IoSegment& segment : segments) {
-    const double begin = finite(segment.begin_s);
-    const double end = std::max(begin, finite(segment.end_s));
-    const double took = end - begin;
-    const size_t first = bin_of(begin);
-    const size_t last = bin_of(end);
-    for (size_t i = first; i <= last; ++i) {
-      const double from = i == first ? begin : bins[i].begin_s;
-      const double to = i == last ? end : bins[i].end_s;
-      const double share = first == last ? 1 : (to - from) / took;
-      bins[i].*bytes += share * static_cast<double>(segment.bytes);
+  const double took = end - begin;
+  const size_t first = bin_of(begin);
+  const size_t last = bin_of(end);
+  for (size_t i = first; i <= last; ++i) {
+    const double from = i == first ? begin : bins[i].begin_s;
+    const double to = i == last ? end : bins[i].end_s;
+    const double share = first == last ? 1 : (to - from) / took;
+    bins[i].*bytes += share * static_cast<double>(moved);
+  }
+}
+
+void add_segments(std::vector<BandwidthBin>& bins, const IoProfile& profile, Segments list,
+                  double BandwidthBin::*bytes) {
+  for (const FileIo& file : profile.files) {
+    for (const IoSegment& segment : file.*list) {
+      const double begin = finite(segment.begin_s);
+      spread(bins, begin, std::max(begin, finite(segment.end_s)), segment.bytes, bytes);
     }
   }
 }
+
+// The last bin of a heat map may reach beyond the profile's end.
+void add_heat(std::vector<BandwidthBin>& bins, const HeatMaps& maps,
+              std::vector<int64_t> HeatMap::*list, double BandwidthBin::*bytes) {
+  for (const auto& [rank, map] : maps) {
+    const double width = finite(map.bin_s), most = bins.back().end_s;
+    const auto edge = [&](size_t bin) { return std::min(most, width * static_cast<double>(bin)); };
+    for (size_t bin = 0; bin < (map.*list).size(); ++bin) {
+      const int64_t moved = (map.*list)[bin];
+      if (moved > 0) spread(bins, edge(bin), edge(bin + 1), moved, bytes);
+    }
+  }
+}
+
+bool has_segments(const IoProfile& profile, const std::array<Segments, 2>& lists) {
+  return std::ranges::any_of(profile.files, [&](const FileIo& file) {
+    return !(file.*lists[0]).empty() || !(file.*lists[1]).empty();
+  });
+}
+constexpr std::array<Segments, 2> kOfPosix{&FileIo::reads, &FileIo::writes};
+constexpr std::array<Segments, 2> kOfStdio{&FileIo::stream_reads, &FileIo::stream_writes};
 
 }  // namespace
 
@@ -143,14 +182,12 @@ double profile_seconds(const IoProfile& profile) {
   return 1e-9 * static_cast<double>(took);
 }
 
-size_t size_bucket(int64_t bytes) {
-  const auto size = static_cast<uint64_t>(std::max<int64_t>(0, bytes));
-  return static_cast<size_t>(std::lower_bound(kSizeBounds.begin(), kSizeBounds.end(), size) -
-                             kSizeBounds.begin());
+int64_t ProfileSummary::bytes_read() const { return sum_of(posix.bytes_read, stdio.bytes_read); }
+int64_t ProfileSummary::bytes_written() const {
+  return sum_of(posix.bytes_written, stdio.bytes_written);
 }
-
-double ProfileSummary::read_mb_per_s() const { return mb_per_s(posix.bytes_read, seconds); }
-double ProfileSummary::write_mb_per_s() const { return mb_per_s(posix.bytes_written, seconds); }
+double ProfileSummary::read_mb_per_s() const { return mb_per_s(bytes_read(), seconds); }
+double ProfileSummary::write_mb_per_s() const { return mb_per_s(bytes_written(), seconds); }
 
 int64_t file_bytes(const FileIo& file) {
   int64_t bytes = 0;
@@ -188,10 +225,14 @@ ProfileSummary summarize(const IoProfile& profile) {
   }
   sum.access_sizes = most_frequent_first(sizes);
   sum.strides = most_frequent_first(strides);
-  if (has_all_segments(profile)) {
-    sum.reading_s = union_s(profile, &FileIo::reads);
-    sum.writing_s = union_s(profile, &FileIo::writes);
+  if (const auto& sizes = profile.stream_sizes) {
+    add_sizes(sum.read_sizes, sizes->reads.data());
+    add_sizes(sum.write_sizes, sizes->writes.data());
   }
+  sum.reading_s = under_way_s(profile, {&FileIo::reads, &FileIo::stream_reads}, P::READS, S::READS,
+                              profile.under_way.reading_s);
+  sum.writing_s = under_way_s(profile, {&FileIo::writes, &FileIo::stream_writes}, P::WRITES,
+                              S::WRITES, profile.under_way.writing_s);
   return sum;
 }
 
@@ -237,30 +278,43 @@ std::vector<DirectoryRow> directory_rows(const IoProfile& profile) {
 
 std::vector<BandwidthBin> bandwidth_over_time(const IoProfile& profile, size_t bins) {
   const double seconds = profile_seconds(profile);
-  const bool any = std::any_of(profile.files.begin(), profile.files.end(), [](const FileIo& file) {
-    return !file.reads.empty() || !file.writes.empty();
-  });
+  const bool posix = has_segments(profile, kOfPosix), stdio = has_segments(profile, kOfStdio);
+  const bool any = posix || stdio || !profile.posix_heat.empty() || !profile.stdio_heat.empty();
   if (!any || !(seconds > 0) || bins == 0) return {};
   std::vector<BandwidthBin> all(bins);
   for (size_t i = 0; i < bins; ++i) {
     all[i].begin_s = seconds * static_cast<double>(i) / static_cast<double>(bins);
     all[i].end_s = seconds * static_cast<double>(i + 1) / static_cast<double>(bins);
   }
-  for (const FileIo& file : profile.files) {
-    add_segments(all, file.reads, &BandwidthBin::read_bytes);
-    add_segments(all, file.writes, &BandwidthBin::written_bytes);
-  }
+  const auto add = [&](const std::array<Segments, 2>& lists, bool segments, const HeatMaps& heat) {
+    if (segments) {
+      add_segments(all, profile, lists[0], &BandwidthBin::read_bytes);
+      add_segments(all, profile, lists[1], &BandwidthBin::written_bytes);
+    } else {
+      add_heat(all, heat, &HeatMap::read, &BandwidthBin::read_bytes);
+      add_heat(all, heat, &HeatMap::written, &BandwidthBin::written_bytes);
+    }
+  };
+  add(kOfPosix, posix, profile.posix_heat);
+  add(kOfStdio, stdio, profile.stdio_heat);
   return all;
+}
+
+bool course_lacks_streams(const IoProfile& profile) {
+  const auto moves = [](const FileIo& file) {
+    return file.stdio &&
+           (file.stdio->counters[S::BYTES_READ] > 0 || file.stdio->counters[S::BYTES_WRITTEN] > 0);
+  };
+  return !has_segments(profile, kOfStdio) && profile.stdio_heat.empty() &&
+         std::ranges::any_of(profile.files, moves);
 }
 
 std::optional<ByteCheck> check_bytes(const IoProfile& profile) {
   if (!profile.kernel) return std::nullopt;
   const ProfileSummary sum = summarize(profile);
   const IoProfile::Kernel& kernel = *profile.kernel;
-  const int64_t read = sum_of(sum.posix.bytes_read, sum.stdio.bytes_read);
-  const int64_t written = sum_of(sum.posix.bytes_written, sum.stdio.bytes_written);
-  return ByteCheck{sum_of(read, kernel.elsewhere_read), kernel.bytes_read,
-                   sum_of(written, kernel.elsewhere_written), kernel.bytes_written};
+  return ByteCheck{sum_of(sum.bytes_read(), kernel.elsewhere_read), kernel.bytes_read,
+                   sum_of(sum.bytes_written(), kernel.elsewhere_written), kernel.bytes_written};
 }
 
 }  // namespace stoker

@@ -19,8 +19,6 @@ namespace stoker {
 inline constexpr std::array<const char*, kSizeBounds.size() + 1> kSizeNames{
     "0-100", "100-1K", "1K-10K",   "10K-100K", "100K-1M",
     "1M-4M", "4M-10M", "10M-100M", "100M-1G",  "1G+"};
-// The bucket that a request or a file of `bytes` bytes is in.
-size_t size_bucket(int64_t bytes);
 
 // The sums of one module. STDIO has fewer counters; the others are 0.
 struct IoModuleSummary {
@@ -41,8 +39,11 @@ struct CommonValue {
 struct ProfileSummary {
   double seconds = 0;  // of the profile
   IoModuleSummary posix, stdio;
-  // Sizes of POSIX requests, as below.
+  // Of requests of both modules; those of streams only where the profile has them
+  // (IoProfile::stream_sizes).
   SizeCounts read_sizes{}, write_sizes{};
+  // Of POSIX alone, as all below but for the sizes of files: Darshan has no such counters of
+  // streams.
   int64_t sequential_reads = 0, consecutive_reads = 0;
   int64_t sequential_writes = 0, consecutive_writes = 0;
   int64_t read_write_switches = 0;
@@ -52,11 +53,15 @@ struct ProfileSummary {
   std::vector<CommonValue> access_sizes, strides;
   // Sizes of the files that were read or written, by file_bytes().
   SizeCounts file_sizes{};
-  // For how long at least one read (write) was under way, from the segments. Below 0: there are no
-  // segments, or some are missing.
+  // For how long at least one read (write) of either module was under way, from the segments, or as
+  // the log says. Below 0: there are no segments, or some are missing.
   double reading_s = -1, writing_s = -1;
 
-  // From the bytes of POSIX and the profile's time; 0 if it took no time.
+  // Of both modules. A byte is in one of them: what the C library does below a stream is no call
+  // that POSIX sees.
+  int64_t bytes_read() const;
+  int64_t bytes_written() const;
+  // From them and the profile's time; 0 if it took no time.
   double read_mb_per_s() const;
   double write_mb_per_s() const;
 };
@@ -72,8 +77,7 @@ int64_t file_bytes(const FileIo& file);
 // A row of the table of files.
 struct FileRow {
   const FileIo* file;  // of the profile
-  // Of both modules. A byte is in one of them: what the C library does below a stream is no call
-  // that POSIX sees.
+  // Of both modules.
   int64_t opens = 0, reads = 0, writes = 0;
   int64_t bytes_read = 0, bytes_written = 0;
   int64_t bytes = 0;  // file_bytes()
@@ -93,13 +97,16 @@ struct DirectoryRow {
 // The one with the most bytes first; among equals by path.
 std::vector<DirectoryRow> directory_rows(const IoProfile& profile);
 
-// POSIX's bytes by time, from the segments: each one's bytes spread evenly over its time. `bins`
-// parts of the profile's time, at least 1. Empty: the profile has no segments.
+// Bytes of both modules by time. Of each module from its segments, each one's bytes spread evenly
+// over its time; without segments from the log's heat map. `bins` parts of the profile's time, at
+// least 1. Empty: the profile has neither.
 struct BandwidthBin {
   double begin_s = 0, end_s = 0;
   double read_bytes = 0, written_bytes = 0;
 };
 std::vector<BandwidthBin> bandwidth_over_time(const IoProfile& profile, size_t bins);
+// Whether streams moved bytes that are in no such course.
+bool course_lacks_streams(const IoProfile& profile);
 
 // What was seen, on files and elsewhere, beside the kernel's count.
 struct ByteCheck {

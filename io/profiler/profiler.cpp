@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -90,7 +91,7 @@ class RunSessions final : public IoSessions {
       profile.emulated[i].meta_s -= before_[i].meta_s;
     }
     // If the writer has failed, its queue is closed and drops the session.
-    ended_.push({name + ".darshan", std::move(profile)});
+    ended_.push({name, std::move(profile)});
   }
 
   void finish() override {
@@ -102,17 +103,23 @@ class RunSessions final : public IoSessions {
 
  private:
   struct Ended {
-    std::string name;  // name of the log file
+    std::string name;  // of the log file, without its ending
     IoProfile profile;
   };
 
   void write(const Ended& ended) {
     const IoProfile& profile = ended.profile;
-    write_darshan_log(profile, run_dir_ + "/" + ended.name);
-    hub_.tracer().add(file_lanes(profile));
+    write_darshan_log(profile, run_dir_ + "/" + ended.name + ".darshan");
+    std::vector<TraceRow> rows = file_lanes(profile);
     nlohmann::json json = profile_json(profile, kLive);
     json["first_step"] = profile.steps->first;
-    hub_.set_io_profile(json_text(json));
+    hub_.io_sessions().ended(
+        {.name = ended.name,
+         .json = json_text(json),
+         .step = profile.steps->last,
+         .begin = TimePoint(std::chrono::nanoseconds(profile.begin_monotonic_ns)),
+         .rows = rows});
+    hub_.tracer().add(std::move(rows));
   }
 
   const IoRecorderOptions options_;

@@ -26,6 +26,10 @@ std::string_view kernels_name(int fd, std::array<char, PATH_MAX>& buffer) {
   return {buffer.data(), static_cast<size_t>(length < 0 ? 0 : length)};
 }
 
+void add_sizes(SizeCounts& sum, const SizeCounts& sizes) {
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += sizes[i];
+}
+
 }  // namespace
 
 // The count goes up before the state is looked at, and whoever takes the state away waits until all
@@ -124,10 +128,10 @@ StdioRecord* RecorderState::stdio_of(FileRecord& file) {
   return file.stdio;
 }
 
-void RecorderState::keep_segment(SegmentList& list, const PosixTransfer& transfer,
+void RecorderState::keep_segment(SegmentList& list, int64_t offset, int64_t bytes,
                                  const CallSpan& call) {
   if (options.segment_memory.bytes == 0) return;
-  if (list.add({transfer.offset, transfer.bytes, call.begin_s, call.end_s}, segments)) return;
+  if (list.add({offset, bytes, call.begin_s, call.end_s}, segments)) return;
   dropped_segments.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -138,6 +142,7 @@ IoProfile RecorderState::profile(Segments segments) const {
     profile.kernel->elsewhere_written = elsewhere_written;
   }
   profile.mounts = mounts.list();
+  IoProfile::Sizes& sizes = profile.stream_sizes.emplace();
   for (FileRecord* file = records.newest(); file != nullptr; file = file->next_made) {
     const std::lock_guard lock(file->mutex);
     if (file->posix == nullptr && file->stdio == nullptr) continue;
@@ -145,10 +150,16 @@ IoProfile RecorderState::profile(Segments segments) const {
     out.id = file->id;
     out.path = file->name;
     if (file->posix != nullptr) out.posix = counters_of(*file->posix);
-    if (file->stdio != nullptr) out.stdio = file->stdio->counters;
+    if (file->stdio != nullptr) {
+      out.stdio = file->stdio->counters;
+      add_sizes(sizes.reads, file->stdio->read_sizes);
+      add_sizes(sizes.writes, file->stdio->write_sizes);
+    }
     if (segments == Segments::without) continue;
     out.reads = file->reads.all();
     out.writes = file->writes.all();
+    out.stream_reads = file->stream_reads.all();
+    out.stream_writes = file->stream_writes.all();
   }
   std::reverse(profile.files.begin(), profile.files.end());
   profile.dropped = {.files = dropped_files,

@@ -46,8 +46,8 @@ class RecorderState {
   // The counters of one module, to be changed. Under the file's mutex. Null: no memory is left.
   PosixRecord* posix_of(FileRecord& file);
   StdioRecord* stdio_of(FileRecord& file);
-  // A read or write of POSIX is a segment. Under the file's mutex.
-  void keep_segment(SegmentList& list, const PosixTransfer& transfer, const CallSpan& call);
+  // A read or write is a segment. Under the file's mutex.
+  void keep_segment(SegmentList& list, int64_t offset, int64_t bytes, const CallSpan& call);
 
   // What was counted so far, about a microsecond a file.
   enum class Segments { with, without };

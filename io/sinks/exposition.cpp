@@ -222,7 +222,7 @@ json status_json(const Hub& hub, double stalled_after_s) {
   status["history"] = history_json(points);
   const json recent = recent_rate(points);
   if (!recent.is_null()) status["history"]["images_per_s_recent"] = recent;
-  if (const std::string profile = hub.io_profile(); !profile.empty()) {
+  if (const std::string profile = hub.io_sessions().newest(); !profile.empty()) {
     status["io_profile"] = json::parse(profile);
   }
   return status;

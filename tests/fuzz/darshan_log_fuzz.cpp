@@ -39,8 +39,9 @@ std::string bzipped(std::string plain) {
 }
 
 // What a compressed log would hide from the fuzzer, and its header of 1.3 kB: the input is "~", a
-// letter for format, byte order and compression, the versions of POSIX, STDIO and DXT_POSIX, a
-// length of two bytes for each of job, names and these three, and behind them their bytes.
+// letter for format, byte order and compression, the versions of POSIX, STDIO and DXT_POSIX (or,
+// where the letter says so, HEATMAP), a length of two bytes for each of job, names and these three,
+// and behind them their bytes.
 std::string composed(std::string_view input) {
   constexpr size_t kHead = 5, kParts = 5;
   const auto form = static_cast<uint8_t>(input[1]);
@@ -54,7 +55,11 @@ std::string composed(std::string_view input) {
   const size_t header = (newest ? 32 : 24) + 16 * (1 + count) + 4 * count;
   std::array<std::string, 65> places;
   places.fill(number(uint64_t{0}) + number(uint64_t{0}));
-  const std::array<size_t, kParts> at = {65, 0, 2, newest ? 10U : 9U, newest ? 11U : 10U};
+  const bool heat = newest && (form & 128);
+  const std::array<size_t, kParts> at = {65, 0, 2, newest ? 10U : 9U,
+                                         heat     ? 16U
+                                         : newest ? 11U
+                                                  : 10U};
   std::string parts;
   std::string_view rest = input.substr(std::min(input.size(), kHead + 2 * kParts));
   for (size_t part = 0; part < kParts; ++part) {

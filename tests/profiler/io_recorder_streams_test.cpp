@@ -46,6 +46,28 @@ TEST_F(StreamCalls, are_of_the_module_stdio) {
   EXPECT_FALSE(file.posix.has_value());
 }
 
+TEST_F(StreamCalls, have_segments_and_sizes_which_darshan_does_not_keep) {
+  open(stream, "/data/a");
+  calls.recorder.stream_wrote(stream.get(), 100, calls.next());
+  const CallTime second = calls.next();
+  calls.recorder.stream_wrote(stream.get(), 2000, second);
+  calls.recorder.stream_seeked(stream.get(), 50, calls.next());
+  calls.recorder.stream_read(stream.get(), 7, calls.next());
+  const IoProfile profile = calls.recorder.stop();
+  const FileIo file = file_of(profile, "/data/a");
+  ASSERT_EQ(file.stream_writes.size(), 2U);
+  EXPECT_EQ(file.stream_writes[1].offset, 100);
+  EXPECT_EQ(file.stream_writes[1].bytes, 2000);
+  EXPECT_NEAR(file.stream_writes[1].end_s - file.stream_writes[1].begin_s, 1e-6, 1e-9);
+  ASSERT_EQ(file.stream_reads.size(), 1U);
+  EXPECT_EQ(file.stream_reads[0].offset, 50);
+  EXPECT_TRUE(file.writes.empty());
+  ASSERT_TRUE(profile.stream_sizes);
+  EXPECT_EQ(profile.stream_sizes->writes[0], 1);
+  EXPECT_EQ(profile.stream_sizes->writes[2], 1);
+  EXPECT_EQ(profile.stream_sizes->reads[0], 1);
+}
+
 // So one ifstream is an open of STDIO, an open of POSIX, and reads of POSIX.
 TEST_F(StreamCalls, asking_for_the_descriptor_is_an_open_of_posix) {
   open(stream, "/data/a");

@@ -92,10 +92,10 @@ TEST(ProfileSummary, sums_each_module_over_its_files) {
   EXPECT_EQ(sum.consecutive_reads, 1);
 }
 
-TEST(ProfileSummary, bandwidth_is_posixs_bytes_over_the_profiles_time) {
+TEST(ProfileSummary, bandwidth_is_both_modules_bytes_over_the_profiles_time) {
   const ProfileSummary sum = summarize(ten_seconds());
   EXPECT_THAT(sum.read_mb_per_s(), DoubleNear(0.4282304, 1e-9));
-  EXPECT_EQ(sum.write_mb_per_s(), 0);
+  EXPECT_THAT(sum.write_mb_per_s(), DoubleNear(0.0003, 1e-9));
   EXPECT_EQ(summarize(IoProfile{}).read_mb_per_s(), 0);
 }
 
@@ -103,6 +103,16 @@ TEST(ProfileSummary, histograms_are_of_reads_and_of_files) {
   const ProfileSummary sum = summarize(ten_seconds());
   EXPECT_THAT(sum.read_sizes, ElementsAre(1, 0, 0, 1, 4, 0, 0, 0, 0, 0));
   EXPECT_THAT(sum.file_sizes, ElementsAre(0, 0, 1, 1, 0, 1, 0, 0, 0, 0));
+}
+
+TEST(ProfileSummary, histograms_of_requests_have_those_of_streams) {
+  IoProfile profile = ten_seconds();
+  profile.stream_sizes.emplace();
+  profile.stream_sizes->reads[3] = 5;
+  profile.stream_sizes->writes[1] = 3;
+  const ProfileSummary sum = summarize(profile);
+  EXPECT_THAT(sum.read_sizes, ElementsAre(1, 0, 0, 6, 4, 0, 0, 0, 0, 0));
+  EXPECT_THAT(sum.write_sizes, ElementsAre(0, 3, 0, 0, 0, 0, 0, 0, 0, 0));
 }
 
 TEST(ProfileSummary, common_values_are_summed_over_files) {
@@ -117,7 +127,13 @@ TEST(ProfileSummary, time_under_way_is_the_union_of_the_segments) {
   IoProfile profile = ten_seconds();
   // 1 to 2.25, 2.5 to 3.25, 3.5 to 4.25, 4.5 to 5.25.
   EXPECT_THAT(summarize(profile).reading_s, DoubleNear(3.5, 1e-9));
-  EXPECT_EQ(summarize(profile).writing_s, 0);
+  EXPECT_LT(summarize(profile).writing_s, 0);  // those of a stream are missing
+  profile.under_way = {1, 5};                  // the log says so
+  EXPECT_THAT(summarize(profile).reading_s, DoubleNear(3.5, 1e-9));
+  EXPECT_EQ(summarize(profile).writing_s, 5);
+  profile.under_way = {};
+  profile.files[2].stream_writes = {{0, 1000, 1, 2}, {1000, 1000, 1.5, 2.5}, {2000, 1000, 4, 5}};
+  EXPECT_THAT(summarize(profile).writing_s, DoubleNear(2.5, 1e-9));
   profile.files[0].reads.pop_back();
   EXPECT_LT(summarize(profile).reading_s, 0);  // one is missing
   profile = ten_seconds();
@@ -189,6 +205,35 @@ TEST(BandwidthOverTime, spreads_each_segment_over_its_time) {
   EXPECT_EQ(bins[1].end_s, 4);
 }
 
+TEST(BandwidthOverTime, has_the_bytes_of_streams) {
+  IoProfile profile = ten_seconds();
+  profile.files.erase(profile.files.begin(), profile.files.begin() + 2);
+  EXPECT_TRUE(course_lacks_streams(profile));
+  EXPECT_THAT(bandwidth_over_time(profile, 5), IsEmpty());
+  profile.files[0].stream_writes = {{0, 3000, 1, 5}};
+  EXPECT_FALSE(course_lacks_streams(profile));
+  const auto bins = bandwidth_over_time(profile, 5);
+  ASSERT_EQ(bins.size(), 5u);
+  EXPECT_THAT(bins[0].written_bytes, DoubleNear(750, 1e-6));
+  EXPECT_THAT(bins[1].written_bytes, DoubleNear(1500, 1e-6));
+}
+
+TEST(BandwidthOverTime, is_by_the_logs_heat_maps_where_it_has_no_segments) {
+  IoProfile profile = ten_seconds();
+  for (FileIo& file : profile.files) file.reads.clear();
+  profile.posix_heat[0] = {4, {100, 0, 10}, {0, 0, 0}};  // to 12 s, of which there are ten
+  profile.stdio_heat[0] = {4, {0, 0, 0}, {0, 200, 0}};
+  profile.stdio_heat[1] = {4, {0, 0, 0}, {0, 200, 0}};
+  const auto bins = bandwidth_over_time(profile, 5);
+  const double read[] = {50, 50, 0, 0, 10}, written[] = {0, 0, 200, 200, 0};
+  ASSERT_EQ(bins.size(), 5u);
+  for (size_t i = 0; i < bins.size(); ++i) {
+    EXPECT_THAT(bins[i].read_bytes, DoubleNear(read[i], 1e-6)) << i;
+    EXPECT_THAT(bins[i].written_bytes, DoubleNear(written[i], 1e-6)) << i;
+  }
+  EXPECT_FALSE(course_lacks_streams(profile));
+}
+
 TEST(BandwidthOverTime, without_segments_or_time_there_is_none) {
   IoProfile profile = ten_seconds();
   profile.end_ns = profile.begin_ns;
@@ -212,6 +257,8 @@ TEST(ProfileSummary, numbers_that_cannot_be_do_no_harm) {
     file.stdio->times.fill(-kEndless);
     file.reads = {
         {value, value, kNone, kEndless}, {value, value, 9, -9}, {value, value, -1e300, 1e300}};
+    profile.stdio_heat[value] = {1e-300, {value, value}, {value}};
+    profile.posix_heat[value] = {1e300, {value, value}, {value}};
     profile.files.push_back(file);
   }
   EXPECT_EQ(summarize(profile).posix.files, 5);

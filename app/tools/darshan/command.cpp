@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* kFooter = R"(
 A run with metrics.io_profile leaves a log of each session in its directory (io_profile*.darshan). Any log of
-Darshan 3 can be read, too. The modules POSIX, STDIO and DXT_POSIX are shown, and the others are only named.)";
+Darshan 3 can be read, too. The modules POSIX, STDIO, DXT_POSIX and HEATMAP are shown, and the others are only named.)";
 
 void add_darshan(const Command& program) {
   const Command command = program.add(

@@ -52,25 +52,25 @@ std::optional<double> share(int64_t part, int64_t whole) {
 }
 
 std::string bandwidth_text(const ProfileSummary& summary) {
-  ResultTable table({{"", "POSIX"},
+  ResultTable table({{"", "bandwidth"},
                      {"", "operations"},
                      {"", "MB", 3, kMega},
                      {"", "MB/s of the session", 3},
                      {"", "MB/s while under way", 3},
-                     {"", "sequential %", 1, 100},
+                     {"", "POSIX: sequential %", 1, 100},
                      {"", "consecutive %", 1, 100}});
   const auto add = [&](const char* name, int64_t count, int64_t bytes, double rate, double busy_s,
-                       int64_t sequential, int64_t consecutive) {
+                       int64_t of_posix, int64_t sequential, int64_t consecutive) {
     std::optional<double> under_way;
     if (busy_s > 0) under_way = kMega * static_cast<double>(bytes) / busy_s;
-    table.add({name, count, static_cast<double>(bytes), rate, under_way, share(sequential, count),
-               share(consecutive, count)});
+    table.add({name, count, static_cast<double>(bytes), rate, under_way,
+               share(sequential, of_posix), share(consecutive, of_posix)});
   };
-  const IoModuleSummary& posix = summary.posix;
-  add("read", posix.reads, posix.bytes_read, summary.read_mb_per_s(), summary.reading_s,
-      summary.sequential_reads, summary.consecutive_reads);
-  add("write", posix.writes, posix.bytes_written, summary.write_mb_per_s(), summary.writing_s,
-      summary.sequential_writes, summary.consecutive_writes);
+  const IoModuleSummary &posix = summary.posix, &stdio = summary.stdio;
+  add("read", posix.reads + stdio.reads, summary.bytes_read(), summary.read_mb_per_s(),
+      summary.reading_s, posix.reads, summary.sequential_reads, summary.consecutive_reads);
+  add("write", posix.writes + stdio.writes, summary.bytes_written(), summary.write_mb_per_s(),
+      summary.writing_s, posix.writes, summary.sequential_writes, summary.consecutive_writes);
   return table.text(2);
 }
 

@@ -50,12 +50,6 @@ constexpr Direction kWrite{P::WRITES,
                            &PosixRecord::write_covered,
                            PosixRecord::Moved::wrote};
 
-size_t bucket(int64_t bytes) {
-  size_t i = 0;
-  while (i < kSizeBounds.size() && bytes > static_cast<int64_t>(kSizeBounds[i])) ++i;
-  return i;
-}
-
 // A division costs as much as all the rest.
 bool is_multiple(int64_t offset, int64_t unit) {
   const auto bits = static_cast<uint64_t>(unit);
@@ -81,7 +75,7 @@ void count_transfer(PosixRecord& record, const PosixTransfer& transfer, const Ca
 
   ++counters[d.calls];
   counters[d.bytes] += transfer.bytes;
-  ++counters[d.first_bucket + bucket(transfer.bytes)];
+  ++counters[d.first_bucket + size_bucket(transfer.bytes)];
   record.sizes.count(transfer.bytes, arena);
   if (!transfer.memory_aligned) ++counters[P::MEM_NOT_ALIGNED];
   const int64_t unit = counters[P::FILE_ALIGNMENT];

@@ -47,6 +47,7 @@ void count_close(StdioRecord& record, const CallSpan& call) {
 void count_read(StdioRecord& record, int64_t bytes, const CallSpan& call) {
   auto& [counters, times] = record.counters;
   ++counters[S::READS];
+  ++record.read_sizes[size_bucket(bytes)];
   record.offset += bytes;
   counters[S::BYTES_READ] += bytes;
   counters[S::MAX_BYTE_READ] = std::max(counters[S::MAX_BYTE_READ], record.offset - 1);
@@ -56,6 +57,7 @@ void count_read(StdioRecord& record, int64_t bytes, const CallSpan& call) {
 
 void count_write(StdioRecord& record, int64_t bytes, const CallSpan& call) {
   ++record.counters.counters[S::WRITES];
+  ++record.write_sizes[size_bucket(bytes)];
   count_written(record, bytes, call);
 }
 

@@ -15,6 +15,7 @@ struct StdioRecord {
   StdioCounters counters;
   int64_t offset = 0;  // of the file, not of the stream
   double meta_covered = 0, read_covered = 0, write_covered = 0;
+  SizeCounts read_sizes{}, write_sizes{};  // which Darshan counts of POSIX alone
 };
 
 void count_open(StdioRecord& record, const CallSpan& call);

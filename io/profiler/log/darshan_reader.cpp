@@ -11,6 +11,7 @@
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/profiler/counters/sums.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/log/log_format.h"
 #include "io/profiler/log/log_records.h"
@@ -210,6 +211,17 @@ void read_own_metadata(DarshanLog& log) {
   };
   IoProfile& profile = log.profile;
   profile.host = text("stoker_host");
+  if (const std::string sizes = text("stoker_stream_sizes"); !sizes.empty()) {
+    constexpr size_t kBuckets = std::tuple_size_v<SizeCounts>;
+    const auto counts = numbers_in<2 * kBuckets>(sizes);
+    IoProfile::Sizes& of = profile.stream_sizes.emplace();
+    std::copy_n(counts.begin(), kBuckets, of.reads.begin());
+    std::copy_n(counts.begin() + kBuckets, kBuckets, of.writes.begin());
+  }
+  std::istringstream under_way(text("stoker_under_way"));
+  if (IoProfile::UnderWay of; under_way >> of.reading_s >> of.writing_s) {
+    profile.under_way = {finite(of.reading_s), finite(of.writing_s)};
+  }
   std::istringstream emulated(text("stoker_emulated"));
   for (std::string each; std::getline(emulated, each, ';');) {
     IoProfile::Emulated of;
@@ -247,6 +259,10 @@ void read_module(const LogHeader::Part& part, LogRegion& region, LogRecords& rec
   } else if (part.module == DarshanFormat::kDxtPosix) {
     use(LogRecords::reads_segments(part.version), &LogRecords::add_segments,
         dropped.segments_partial);
+  } else if (part.module == DarshanFormat::kHeatMap) {
+    bool partial = false;  // its segments are, which DXT_POSIX says
+    use(LogRecords::reads_heat_maps(part.version), &LogRecords::add_heat_maps, partial);
+    dropped.segments_partial |= partial;
   } else {
     module.read = false;
   }

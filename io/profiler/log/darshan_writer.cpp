@@ -13,6 +13,7 @@
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/log/heat_map.h"
 #include "io/profiler/log/log_format.h"
+#include "io/profiler/profile_summary.h"
 
 namespace stoker {
 namespace {
@@ -86,30 +87,42 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
+// Lines that have no place elsewhere. One that does not fit is left out: half a number is another.
 std::string metadata_of(const IoProfile& profile) {
   std::string text = "lib_ver=3.5.0 (stoker)\n";
+  const auto add = [&](const std::string& line) {
+    if (text.size() + line.size() < Format::kMetadataBytes) text += line + '\n';
+  };
   if (!profile.host.empty()) {
-    text += fmt::format("stoker_host={}\n", first_bytes(one_line(profile.host), 256));
+    add(fmt::format("stoker_host={}", first_bytes(one_line(profile.host), 256)));
   }
   if (const auto& steps = profile.steps) {
-    text += fmt::format("stoker_steps={} {}\n", steps->first, steps->last);
-  }
-  if (!profile.emulated.empty()) {
-    text += "stoker_emulated=";
-    for (const IoProfile::Emulated& of : profile.emulated) {
-      text += fmt::format("{:.6f} {:.6f} {:.6f} {};", of.read_s, of.write_s, of.meta_s, of.tier);
-    }
-    text += "\n";
+    add(fmt::format("stoker_steps={} {}", steps->first, steps->last));
   }
   if (profile.dropped.files > 0) {
-    text += fmt::format("stoker_dropped_files={}\n", profile.dropped.files);
+    add(fmt::format("stoker_dropped_files={}", profile.dropped.files));
   }
   if (profile.dropped.segments > 0) {
-    text += fmt::format("stoker_dropped_segments={}\n", profile.dropped.segments);
+    add(fmt::format("stoker_dropped_segments={}", profile.dropped.segments));
   }
   if (const auto& kernel = profile.kernel) {
-    text += fmt::format("stoker_kernel_bytes={} {} {} {}\n", kernel->bytes_read,
-                        kernel->bytes_written, kernel->elsewhere_read, kernel->elsewhere_written);
+    add(fmt::format("stoker_kernel_bytes={} {} {} {}", kernel->bytes_read, kernel->bytes_written,
+                    kernel->elsewhere_read, kernel->elsewhere_written));
+  }
+  const ProfileSummary summary = summarize(profile);
+  if (summary.reading_s >= 0 || summary.writing_s >= 0) {
+    add(fmt::format("stoker_under_way={:.6f} {:.6f}", summary.reading_s, summary.writing_s));
+  }
+  if (const auto& sizes = profile.stream_sizes) {
+    add(fmt::format("stoker_stream_sizes={} {}", fmt::join(sizes->reads, " "),
+                    fmt::join(sizes->writes, " ")));
+  }
+  if (!profile.emulated.empty()) {
+    std::string tiers;
+    for (const IoProfile::Emulated& of : profile.emulated) {
+      tiers += fmt::format("{:.6f} {:.6f} {:.6f} {};", of.read_s, of.write_s, of.meta_s, of.tier);
+    }
+    add("stoker_emulated=" + tiers);
   }
   text.resize(Format::kMetadataBytes);
   return text;
@@ -187,9 +200,9 @@ void add_segments(const IoProfile& profile, PackedPart& part) {
 }
 static_assert(sizeof(IoSegment) == 32 && std::is_trivially_copyable_v<IoSegment>);
 
-void add_heat_maps(const IoProfile& profile, PackedPart& part) {
-  for (const auto& [rank, map] : heat_maps(profile)) {
-    part.add_value(Format::kPosixHeatMap);
+void add_heat_maps(uint64_t id, const HeatMaps& maps, PackedPart& part) {
+  for (const auto& [rank, map] : maps) {
+    part.add_value(id);
     part.add_value(rank);
     part.add_value(map.bin_s);
     part.add_value(static_cast<int64_t>(map.read.size()));
@@ -213,31 +226,34 @@ std::string darshan_log(const IoProfile& profile) {
   std::string log(sizeof header, '\0');
   packed(log, [&](PackedPart& part) { add_job(profile, part); });
   header.names = packed(log, [&](PackedPart& part) { add_names(profile, part); });
-  const auto module = [&](Format::Module id, uint32_t version, bool partial, auto&& used,
-                          auto&& add) {
+  const auto module = [&](Format::Module id, uint32_t version, bool partial, bool used,
+                          auto&& records) {
     header.versions[id] = version;
     if (partial) header.partial |= uint64_t{1} << id;
-    if (std::ranges::any_of(profile.files, used)) header.modules[id] = packed(log, add);
+    if (used) header.modules[id] = packed(log, records);
   };
+  const auto any = [&](auto&& used) { return std::ranges::any_of(profile.files, used); };
   const IoProfile::Dropped& dropped = profile.dropped;
-  module(
-      Format::kPosix, 4, dropped.posix, [](const FileIo& file) { return file.posix.has_value(); },
-      [&](PackedPart& part) {
-        for (const FileIo& file : profile.files) {
-          if (file.posix) add_counters(file, *file.posix, part);
-        }
-      });
-  module(
-      Format::kStdio, 2, dropped.stdio, [](const FileIo& file) { return file.stdio.has_value(); },
-      [&](PackedPart& part) {
-        for (const FileIo& file : profile.files) {
-          if (file.stdio) add_counters(file, *file.stdio, part);
-        }
-      });
-  module(Format::kDxtPosix, 1, dropped.segments_partial, has_segments,
+  module(Format::kPosix, 4, dropped.posix, any([](auto& file) { return file.posix.has_value(); }),
+         [&](PackedPart& part) {
+           for (const FileIo& file : profile.files) {
+             if (file.posix) add_counters(file, *file.posix, part);
+           }
+         });
+  module(Format::kStdio, 2, dropped.stdio, any([](auto& file) { return file.stdio.has_value(); }),
+         [&](PackedPart& part) {
+           for (const FileIo& file : profile.files) {
+             if (file.stdio) add_counters(file, *file.stdio, part);
+           }
+         });
+  module(Format::kDxtPosix, 1, dropped.segments_partial, any(has_segments),
          [&](PackedPart& part) { add_segments(profile, part); });
-  module(Format::kHeatMap, 1, dropped.segments_partial, has_segments,
-         [&](PackedPart& part) { add_heat_maps(profile, part); });
+  const HeatMaps posix_heat = posix_heat_maps(profile), stdio_heat = stdio_heat_maps(profile);
+  module(Format::kHeatMap, 1, dropped.segments_partial, !posix_heat.empty() || !stdio_heat.empty(),
+         [&](PackedPart& part) {
+           add_heat_maps(Format::kPosixHeatMap, posix_heat, part);
+           add_heat_maps(Format::kStdioHeatMap, stdio_heat, part);
+         });
   std::memcpy(log.data(), &header, sizeof header);
   return log;
 }

@@ -14,8 +14,9 @@ constexpr size_t kMostBins = 200;
 double last_end(const IoProfile& profile) {
   double end = profile_seconds(profile);
   for (const FileIo& file : profile.files) {
-    for (const IoSegment& segment : file.reads) end = std::max(end, segment.end_s);
-    for (const IoSegment& segment : file.writes) end = std::max(end, segment.end_s);
+    for (const auto* list : {&file.reads, &file.writes, &file.stream_reads, &file.stream_writes}) {
+      for (const IoSegment& segment : *list) end = std::max(end, segment.end_s);
+    }
   }
   return end;
 }
@@ -40,23 +41,35 @@ void spread(const IoSegment& segment, double width, std::vector<int64_t>& bins) 
   }
 }
 
-}  // namespace
+using Segments = std::vector<IoSegment> FileIo::*;
 
-std::map<int64_t, HeatMap> heat_maps(const IoProfile& profile) {
+HeatMaps of_segments(const IoProfile& profile, Segments reads, Segments writes) {
   HeatMap empty;
   const double end = last_end(profile);
   while (end > empty.bin_s * kMostBins) empty.bin_s *= 2;
   const auto bins = static_cast<size_t>(std::max(1.0, std::ceil(end / empty.bin_s)));
   empty.read.resize(bins);
   empty.written.resize(bins);
-  std::map<int64_t, HeatMap> maps;
+  HeatMaps maps;
   for (const FileIo& file : profile.files) {
-    if (file.reads.empty() && file.writes.empty()) continue;
+    if ((file.*reads).empty() && (file.*writes).empty()) continue;
     HeatMap& map = maps.try_emplace(file.rank, empty).first->second;
-    for (const IoSegment& segment : file.reads) spread(segment, map.bin_s, map.read);
-    for (const IoSegment& segment : file.writes) spread(segment, map.bin_s, map.written);
+    for (const IoSegment& segment : file.*reads) spread(segment, map.bin_s, map.read);
+    for (const IoSegment& segment : file.*writes) spread(segment, map.bin_s, map.written);
   }
   return maps;
+}
+
+}  // namespace
+
+HeatMaps posix_heat_maps(const IoProfile& profile) {
+  HeatMaps maps = of_segments(profile, &FileIo::reads, &FileIo::writes);
+  return maps.empty() ? profile.posix_heat : maps;
+}
+
+HeatMaps stdio_heat_maps(const IoProfile& profile) {
+  HeatMaps maps = of_segments(profile, &FileIo::stream_reads, &FileIo::stream_writes);
+  return maps.empty() ? profile.stdio_heat : maps;
 }
 
 }  // namespace stoker

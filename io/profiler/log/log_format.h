@@ -24,8 +24,10 @@ struct DarshanFormat {
       "PNETCDF_VAR", "BG/Q",  "LUSTRE", "STDIO",   "DXT_POSIX", "DXT_MPIIO",
       "MDHIM",       "APXC",  "APMPI",  "HEATMAP", "DFS",       "DAOS"};
 
-  // HEATMAP has a record for each module that moves bytes, under this hash of "heatmap:POSIX".
+  // HEATMAP has a record for each module that moves bytes, under these hashes of "heatmap:POSIX"
+  // and "heatmap:STDIO".
   static constexpr uint64_t kPosixHeatMap = 16592106915301738621U;
+  static constexpr uint64_t kStdioHeatMap = 3989511027826779520U;
 
   // Where a part lies in the file, compressed.
   struct Place {

@@ -176,4 +176,31 @@ void LogRecords::add_segments(LogRegion& region, uint32_t version) {
   }
 }
 
+void LogRecords::add_heat_maps(LogRegion& region, uint32_t /*version*/) {
+  struct Begin {
+    uint64_t id, rank, width, bins, pointers[2];  // pointers: where Darshan had them in memory
+  };
+  std::array<uint64_t, sizeof(Begin) / 8> words;
+  while (region.read(std::span<uint64_t>(words))) {
+    const auto begin = std::bit_cast<Begin>(words);
+    HeatMap map;
+    map.bin_s = time_of(begin.width);
+    if (!(map.bin_s > 0)) {
+      region.fail(fmt::format("a heat map whose bins have a width of {} s", map.bin_s));
+    }
+    // A count may be made up: each bin has to be there before it gets memory.
+    for (std::vector<int64_t>* const bins : {&map.written, &map.read}) {
+      for (uint64_t i = 0; i < begin.bins; ++i) {
+        uint64_t bytes;
+        if (!region.read(std::span(&bytes, 1))) region.fail("it ends in the middle of a record");
+        spend(region, sizeof bytes);
+        bins->push_back(std::max<int64_t>(0, static_cast<int64_t>(bytes)));
+      }
+    }
+    const auto rank = static_cast<int64_t>(begin.rank);
+    if (begin.id == DarshanFormat::kPosixHeatMap) profile_.posix_heat[rank] = std::move(map);
+    if (begin.id == DarshanFormat::kStdioHeatMap) profile_.stdio_heat[rank] = std::move(map);
+  }
+}
+
 }  // namespace stoker

@@ -24,9 +24,12 @@ class LogRecords {
   static bool reads_posix(uint32_t version) { return version >= 1 && version <= 4; }
   static bool reads_stdio(uint32_t version) { return version == 1 || version == 2; }
   static bool reads_segments(uint32_t version) { return version == 1 || version == 2; }
+  static bool reads_heat_maps(uint32_t version) { return version == 1; }
   void add_posix(LogRegion& region, uint32_t version);
   void add_stdio(LogRegion& region, uint32_t version);
   void add_segments(LogRegion& region, uint32_t version);
+  // Those of POSIX and STDIO.
+  void add_heat_maps(LogRegion& region, uint32_t version);
 
  private:
   // The file of that record, which is there once for each rank.

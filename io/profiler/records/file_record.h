@@ -39,7 +39,7 @@ struct FileRecord {
   // Null: nothing was counted of this module.
   PosixRecord* posix = nullptr;
   StdioRecord* stdio = nullptr;
-  SegmentList reads, writes;
+  SegmentList reads, writes, stream_reads, stream_writes;
 };
 
 }  // namespace stoker

@@ -31,9 +31,13 @@ TraceEvent event_of(const char* name, const IoSegment& segment, TimePoint begin)
 // The events of a file, in the order in which they began.
 std::vector<TraceEvent> events_of(const FileIo& file, TimePoint begin) {
   std::vector<TraceEvent> events;
-  events.reserve(file.reads.size() + file.writes.size());
-  for (const IoSegment& read : file.reads) events.push_back(event_of("read", read, begin));
-  for (const IoSegment& write : file.writes) events.push_back(event_of("write", write, begin));
+  const auto add = [&](const char* name, const std::vector<IoSegment>& segments) {
+    for (const IoSegment& segment : segments) events.push_back(event_of(name, segment, begin));
+  };
+  add("read", file.reads);
+  add("write", file.writes);
+  add("fread", file.stream_reads);
+  add("fwrite", file.stream_writes);
   std::ranges::stable_sort(events, {}, &TraceEvent::begin);
   return events;
 }

@@ -30,7 +30,8 @@ json share(int64_t part, int64_t whole) {
 }
 
 struct Direction {
-  int64_t count, bytes, sequential, consecutive;
+  int64_t count, bytes;
+  int64_t of_posix, sequential, consecutive;
   double mb_per_s, under_way_s;
   const SizeCounts& sizes;
 };
@@ -40,14 +41,12 @@ json histogram_json(const SizeCounts& counts) {
 }
 
 json direction_json(const Direction& of) {
-  json value = {{"bytes", of.bytes},
-                {"mb_per_s", of.mb_per_s},
-                {"sequential", of.sequential},
-                {"consecutive", of.consecutive},
-                {"sizes", histogram_json(of.sizes)}};
-  if (of.count > 0) {
-    value["sequential_share"] = share(of.sequential, of.count);
-    value["consecutive_share"] = share(of.consecutive, of.count);
+  json value = {{"operations", of.count},        {"bytes", of.bytes},
+                {"mb_per_s", of.mb_per_s},       {"sequential", of.sequential},
+                {"consecutive", of.consecutive}, {"sizes", histogram_json(of.sizes)}};
+  if (of.of_posix > 0) {
+    value["sequential_share"] = share(of.sequential, of.of_posix);
+    value["consecutive_share"] = share(of.consecutive, of.of_posix);
   }
   if (of.under_way_s >= 0) value["under_way_s"] = of.under_way_s;
   if (of.under_way_s > 0) {
@@ -154,19 +153,19 @@ json emulated_json(const IoProfile& profile) {
 
 json profile_json(const IoProfile& profile, const ProfileViewLimits& limits) {
   const ProfileSummary summary = summarize(profile);
-  const IoModuleSummary& posix = summary.posix;
+  const IoModuleSummary &posix = summary.posix, &stdio = summary.stdio;
   const std::vector<FileRow> files = file_rows(profile);
   const std::vector<DirectoryRow> directories = directory_rows(profile);
   json value = {
       {"job", job_json(profile, summary.seconds)},
       {"posix", module_json(posix)},
-      {"stdio", module_json(summary.stdio)},
-      {"read", direction_json({posix.reads, posix.bytes_read, summary.sequential_reads,
-                               summary.consecutive_reads, summary.read_mb_per_s(),
-                               summary.reading_s, summary.read_sizes})},
-      {"write", direction_json({posix.writes, posix.bytes_written, summary.sequential_writes,
-                                summary.consecutive_writes, summary.write_mb_per_s(),
-                                summary.writing_s, summary.write_sizes})},
+      {"stdio", module_json(stdio)},
+      {"read", direction_json({posix.reads + stdio.reads, summary.bytes_read(), posix.reads,
+                               summary.sequential_reads, summary.consecutive_reads,
+                               summary.read_mb_per_s(), summary.reading_s, summary.read_sizes})},
+      {"write", direction_json({posix.writes + stdio.writes, summary.bytes_written(), posix.writes,
+                                summary.sequential_writes, summary.consecutive_writes,
+                                summary.write_mb_per_s(), summary.writing_s, summary.write_sizes})},
       {"read_write_switches", summary.read_write_switches},
       {"memory_unaligned", summary.memory_unaligned},
       {"file_unaligned", summary.file_unaligned},

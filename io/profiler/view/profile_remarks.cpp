@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "io/core/text/text.h"
-#include "io/profiler/counters/sums.h"
 #include "io/profiler/profile_summary.h"
 
 namespace stoker {
@@ -54,17 +53,16 @@ std::vector<std::string> profile_remarks(const IoProfile& profile) {
     remarks.emplace_back(
         "single reads and writes (DXT) are incomplete: there was no memory for more");
   }
-  int64_t read = 0, written = 0;
-  for (const FileIo& file : profile.files) {
-    if (!file.stdio) continue;
-    read = sum_of(read, file.stdio->counters[StdioCounters::BYTES_READ]);
-    written = sum_of(written, file.stdio->counters[StdioCounters::BYTES_WRITTEN]);
-  }
-  if (read > 0 || written > 0) {
-    remarks.push_back(fmt::format(
-        "streams (STDIO) read {} bytes and wrote {}: they are in the tables of files "
-        "and directories; sizes of requests, bandwidth and its course are POSIX's alone",
-        read, written));
+  const IoModuleSummary streams = summarize(profile).stdio;
+  const auto lacking = [&](const char* what, const char* view) {
+    remarks.push_back(
+        fmt::format("streams (STDIO) read {} bytes and wrote {}, and the log does not say {}: {} "
+                    "POSIX's alone",
+                    streams.bytes_read, streams.bytes_written, what, view));
+  };
+  if (streams.bytes_read > 0 || streams.bytes_written > 0) {
+    if (!profile.stream_sizes) lacking("in requests of which sizes", "the sizes of requests are");
+    if (course_lacks_streams(profile)) lacking("when", "the course of bandwidth is");
   }
   if (const std::optional<ByteCheck> check = check_bytes(profile)) {
     remarks.push_back(kernel_remark("read", check->kernel_read, check->seen_read));

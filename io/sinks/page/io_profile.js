@@ -12,14 +12,15 @@ function profileConditions(profile, key) {
 }
 
 function profileBandwidth(key) {
-  const rows = PROFILE_DIRECTIONS.map(([direction, counted]) => [direction, show(key(`posix.${counted}`), "count"),
+  const rows = PROFILE_DIRECTIONS.map(([direction]) => [direction, show(key(`${direction}.operations`), "count"),
     show(key(`${direction}.bytes`), "bytes"), show(key(`${direction}.mb_per_s`), "megabytes_per_second"),
     show(key(`${direction}.under_way_mb_per_s`), "megabytes_per_second"), show(key(`${direction}.under_way_s`), "seconds"),
     show(key(`${direction}.sequential_share`), "share"), show(key(`${direction}.consecutive_share`), "share")]);
-  return card("Bandwidth and order of POSIX", { class: "full" },
+  return card("Bandwidth and order", { class: "full" },
     grid(["", "operations", "data", "of the session", "while under way", "under way", "sequential", "consecutive"], rows),
-    make("p", { class: "note" }, "under way: with at least one read (write) in progress. Sequential: behind the end of the one before "
-      + "it on that file; consecutive: right behind it. The first of a file at its begin is neither."));
+    make("p", { class: "note" }, "Bandwidth is of both modules. Under way: with at least one read (write) in progress. Order is POSIX's, for "
+      + "Darshan counts none of streams. Sequential: behind the end of the one before it on that file; consecutive: right behind it. The "
+      + "first of a file at its begin is neither."));
 }
 
 function profileOperations(profile, key) {

@@ -76,21 +76,34 @@ TEST(DamagedLogTest, a_small_log_cannot_ask_for_much_memory) {
             "LOG: POSIX: too large: what it holds would not fit into memory");
 }
 
-TEST(DamagedLogTest, a_count_of_segments_that_are_not_there_is_an_error) {
-  // Uncompressed: a header, a job of zeros, and a record whose count stands behind id, rank, a word
-  // and a host.
+// What is said of an uncompressed log of a header, a job of zeros, and one record of that module.
+std::string said_of(size_t module, const std::string& record) {
   std::string log = darshan_log(IoProfile()).substr(0, 1328);
   const std::string job(1100, '\0');
-  std::string record(128, '\0');
-  const int64_t count = int64_t{1} << 60;
-  std::memcpy(&record[16 + 8 + 64 + 8], &count, sizeof count);
   const uint64_t none[2] = {};
   const uint64_t place[2] = {log.size() + job.size(), record.size()};
   std::memcpy(&log[32], none, sizeof none);
-  std::memcpy(&log[48 + 16 * 10], place, sizeof place);
+  std::memcpy(&log[48 + 16 * module], place, sizeof place);
   log[16] = 2;
-  EXPECT_EQ(error_of([&] { parsed(log + job + record); }),
-            "LOG: DXT_POSIX: it ends in the middle of a record");
+  return error_of([&] { parsed(log + job + record); });
+}
+
+TEST(DamagedLogTest, a_count_of_segments_that_are_not_there_is_an_error) {
+  std::string record(128, '\0');
+  const int64_t count = int64_t{1} << 60;
+  std::memcpy(&record[16 + 8 + 64 + 8], &count,
+              sizeof count);  // behind id, rank, a word and a host
+  EXPECT_EQ(said_of(10, record), "LOG: DXT_POSIX: it ends in the middle of a record");
+}
+
+TEST(DamagedLogTest, so_are_a_count_of_bins_and_bins_of_no_width) {
+  std::string record(64, '\0');
+  EXPECT_EQ(said_of(15, record), "LOG: HEATMAP: a heat map whose bins have a width of 0 s");
+  const double width = 0.1;
+  const int64_t count = int64_t{1} << 60;
+  std::memcpy(&record[16], &width, sizeof width);  // behind id and rank
+  std::memcpy(&record[24], &count, sizeof count);
+  EXPECT_EQ(said_of(15, record), "LOG: HEATMAP: it ends in the middle of a record");
 }
 
 }  // namespace

@@ -43,6 +43,9 @@ inline IoProfile small_profile() {
   for (size_t i = 0; i < stdio.times.size(); ++i) stdio.times[i] = 0.002 * static_cast<double>(i);
   profile.files[0].reads = {{0, 100, 0.1, 0.2}, {100, 50, 0.25, 0.3}};
   profile.files[2].writes = {{4096, 1 << 20, 0.5, 2.5}};
+  profile.files[1].stream_writes = {{0, 700, 0.25, 0.75}};
+  profile.stream_sizes = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+                          {11, 12, 13, 14, 15, 16, 17, 18, 19, 20}};
   return profile;
 }
 

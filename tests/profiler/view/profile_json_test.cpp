@@ -78,6 +78,8 @@ TEST(ProfileJsonTest, shares_of_order_are_of_all_operations) {
   const json view = profile_json(viewed_profile());
   EXPECT_DOUBLE_EQ(view.at("read").at("sequential_share"), 0.75);
   EXPECT_DOUBLE_EQ(view.at("read").at("consecutive_share"), 0.5);
+  EXPECT_EQ(view.at("write").at("operations"), 5);  // of a stream, whose order nobody counts
+  EXPECT_EQ(view.at("write").at("bytes"), 500);
   EXPECT_FALSE(view.at("write").contains("sequential_share"));
 }
 
@@ -134,25 +136,35 @@ TEST(ProfileRemarksTest, what_is_missing_is_said_first) {
   profile.dropped = {
       .files = 3, .segments = 9, .posix = true, .stdio = false, .segments_partial = true};
   const std::vector<std::string> remarks = profile_remarks(profile);
-  ASSERT_EQ(remarks.size(), 5U);
+  ASSERT_EQ(remarks.size(), 6U);
   EXPECT_EQ(remarks[0], "POSIX is incomplete: there was no memory for the records of more files");
   EXPECT_EQ(remarks[1], "3 opens were of files without a record");
   EXPECT_EQ(remarks[2],
             "9 reads and writes are counted, but single ones are not kept: there was no memory for "
             "more");
   EXPECT_EQ(remarks[3],
-            "streams (STDIO) read 0 bytes and wrote 500: they are in the tables of files and "
-            "directories; sizes of requests, bandwidth and its course are POSIX's alone");
-  EXPECT_TRUE(remarks[4].starts_with("never seen: page faults of mapped files"));
+            "streams (STDIO) read 0 bytes and wrote 500, and the log does not say in requests of "
+            "which sizes: the sizes of requests are POSIX's alone");
+  EXPECT_EQ(remarks[4],
+            "streams (STDIO) read 0 bytes and wrote 500, and the log does not say when: the course "
+            "of bandwidth is POSIX's alone");
+  EXPECT_TRUE(remarks[5].starts_with("never seen: page faults of mapped files"));
+}
+
+TEST(ProfileRemarksTest, nothing_is_said_of_streams_of_which_all_is_known) {
+  IoProfile profile = viewed_profile();
+  profile.stream_sizes.emplace();
+  profile.stdio_heat[0] = {0.1, {0}, {500}};
+  EXPECT_EQ(profile_remarks(profile).size(), 1U);
 }
 
 TEST(ProfileRemarksTest, the_difference_from_the_kernels_count_is_said) {
   IoProfile profile = viewed_profile();
   profile.kernel = IoProfile::Kernel{50'000'000, 100, 5'000'000, 0};
   const std::vector<std::string> remarks = profile_remarks(profile);
-  ASSERT_EQ(remarks.size(), 4U);
+  ASSERT_EQ(remarks.size(), 5U);
   EXPECT_EQ(
-      remarks[1],
+      remarks[2],
       "the kernel counts 50000000 bytes read, of which 45000000 were seen: 5000000 not (10.00 "
       "%)");
 }

@@ -20,7 +20,7 @@ from darshan_logs import (DXT_POSIX, POSIX, STDIO, counters_record, darshan_log,
                           segments_record)
 
 EXAMPLES = sorted({path.name: path for path in pathlib.Path(darshan.__file__).parent.rglob("*.darshan")}.values())
-READ = {"POSIX", "STDIO", "DXT_POSIX"}
+READ = {"POSIX", "STDIO", "DXT_POSIX", "HEATMAP"}
 
 
 def finite(value):
