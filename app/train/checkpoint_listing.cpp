@@ -12,6 +12,7 @@
 
 #include "app/base/result_table.h"
 #include "app/experiment/experiment_options.h"
+#include "app/train/bundle_listing.h"
 #include "io/checkpoint/sets/set_store.h"
 
 namespace stoker {
@@ -255,6 +256,9 @@ std::vector<ResultTable::Cell> row(const SetRow& entry,
 }  // namespace
 
 ExitCode list_checkpoints(const CheckpointArguments& arguments) {
+  if (const auto prefix = bundle_prefix(arguments.config)) {
+    return list_bundle(*prefix, false, arguments.json);
+  }
   ResultTable table = new_table();
   for (const SetRow& entry : CheckpointSets(arguments.config, arguments.overrides).list()) {
     table.add(row(entry));
@@ -263,6 +267,9 @@ ExitCode list_checkpoints(const CheckpointArguments& arguments) {
 }
 
 ExitCode verify_checkpoints(const CheckpointArguments& arguments) {
+  if (const auto prefix = bundle_prefix(arguments.config)) {
+    return list_bundle(*prefix, true, arguments.json);
+  }
   const CheckpointSets sets(arguments.config, arguments.overrides);
   std::vector<SetRow> chosen = sets.list();
   std::erase_if(chosen, [](const SetRow& entry) { return !entry.step; });

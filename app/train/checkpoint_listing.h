@@ -6,7 +6,8 @@
 namespace stoker {
 
 // What `stoker checkpoint list` and `verify` are asked for. config: an experiment, a directory with
-// step-... in it, or one of these. A value.
+// step-... in it, one of these, or the prefix of a checkpoint of TensorFlow's (bundle_listing.h). A
+// value.
 struct CheckpointArguments : ConfigArguments {
   bool all = false;  // verify all sets, not the newest ones alone
 };

@@ -33,6 +33,7 @@ def stack(*args, **look):
 
 SEGMENTS, OBSERVED = "segments_seconds_total", "device_observed_seconds_total"
 EXPOSED = "exposed_io_seconds_total"
+IO_SHARE, DEVICE_IDLE = "io_share_ratio", "device_idle_ratio"
 IDLE, LATENCY = "device_idle_seconds_total", "tiers_duration_seconds"
 WAITED, STALLED, COMPUTED = (f'{SEGMENTS}{{segment="{name}"}}' for name in ("data_wait", "checkpoint_stall", "compute"))
 DATA_IDLE, STAGES = IDLE + '{cause="data"}', 'loaders_stages_duration_seconds_sum{split="train",stage!="wait"}'
@@ -53,17 +54,16 @@ OVERVIEW = [
          "stoker_device_observed_seconds_total); exposed_io_share of summary.json. Red from 20 %. A wait that is hidden "
          "behind queued steps is not in it.", share(EXPOSED, OBSERVED, whole), **SHARE),
     stat("Device idle", "percentunit",
-         "Whole run: share of the device's own time without work (stoker_device_idle_seconds_total / "
-         "stoker_device_observed_seconds_total); device.idle_share of summary.json. Red from 20 %.",
-         share(IDLE, OBSERVED, whole), wide=2, **SHARE),
+         "Whole run: share of the device's (GPU's) own time without work (stoker_device_idle_ratio); device.idle_share of "
+         "summary.json. Red from 20 %.", f"avg({ever(DEVICE_IDLE)})", wide=2, **SHARE),
     stat("Main cause of idle", "percentunit",
          "Whole run: what cost the device most of its time (stoker_device_idle_seconds_total / "
          "stoker_device_observed_seconds_total). data: the batch was late; h2d: its copy; checkpoint: training stood "
          "still for one; host: all else.", largest(IDLE, "cause", OBSERVED), "{{cause}}", text="both", **SHARE),
     stat("I/O share", "percentunit",
          "Whole run: share of the trainer's time in which it was blocked for its next batch "
-         "(stoker_segments_seconds_total: data_wait / all); io_share of summary.json. On an asynchronous device a "
-         "wait can hide behind queued work: see Exposed I/O share.", share(WAITED, SEGMENTS, whole), max=1, wide=2),
+         "(stoker_io_share_ratio); io_share of summary.json. On an asynchronous device a wait can hide behind queued "
+         "work: see Exposed I/O share.", f"avg({ever(IO_SHARE)})", max=1, wide=2),
     stat("Busiest loader stage", "percentunit",
          "Whole run: the stage with most of the loader's working time and its share "
          "(stoker_loaders_stages_duration_seconds of the training set, summed over threads). To blame where the device "
@@ -343,8 +343,8 @@ COMPARE = [
     Panel("table", "Runs", "none", "Whole runs, also those that are over: shares of the trainer's and of the device's "
           "time (as on the dashboard Stoker run), images and time of the training loop.",
           ("", f"sum by ({', '.join(RUN_LABELS)}) (last_over_time({INFO}{EVER}))"),
-          ("I/O share", run_share(WAITED, SEGMENTS)),
-          ("Device idle", run_share(IDLE, OBSERVED)),
+          ("I/O share", of_runs(IO_SHARE, "avg")),
+          ("Device idle", of_runs(DEVICE_IDLE, "avg")),
           ("Idle for data", run_share(DATA_IDLE, OBSERVED)),
           ("Checkpoint stall", run_share(STALLED, SEGMENTS)),
           ("Images/s", IMAGES_PER_LOOP),
@@ -353,11 +353,10 @@ COMPARE = [
           columns=RUN_LABELS, units={"I/O share": "percentunit", "Device idle": "percentunit",
                                      "Idle for data": "percentunit", "Checkpoint stall": "percentunit",
                                      "Images/s": "short", "Loop": "s", "Images": "short"}, wide=24, high=10),
-    stat("I/O share", "percentunit", "Whole run (stoker_segments_seconds_total: data_wait / all).",
-         run_share(WAITED, SEGMENTS), "{{run}}", text="both", wide=8, high=8, **SHARE),
-    stat("Device idle", "percentunit", "Whole run (stoker_device_idle_seconds_total / "
-         "stoker_device_observed_seconds_total).", run_share(IDLE, OBSERVED), "{{run}}", text="both", wide=8, high=8,
-         **SHARE),
+    stat("I/O share", "percentunit", "Whole run (stoker_io_share_ratio).", of_runs(IO_SHARE, "avg"), "{{run}}",
+         text="both", wide=8, high=8, **SHARE),
+    stat("Device idle", "percentunit", "Whole run (stoker_device_idle_ratio).", of_runs(DEVICE_IDLE, "avg"), "{{run}}",
+         text="both", wide=8, high=8, **SHARE),
     stat("Images per second of the loop", "short", "Whole run (stoker_images_total / stoker_wall_seconds_total).",
          IMAGES_PER_LOOP, "{{run}}", text="both", wide=8, high=8),
     lines("Images per second", "short", "Of training (stoker_images_total).",

@@ -3,6 +3,7 @@
 #include <isa-l.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +26,11 @@ inline uint32_t crc32c(Bytes bytes, uint32_t before = 0) {
   }
   return ~remainder;
 }
+
+// A CRC as LevelDB's and TensorFlow's files keep it: a CRC of bytes that hold plain CRCs would be
+// degenerate. And back.
+constexpr uint32_t masked_crc32c(uint32_t sum) { return std::rotr(sum, 15) + 0xa282ead8u; }
+constexpr uint32_t unmasked_crc32c(uint32_t masked) { return std::rotl(masked - 0xa282ead8u, 15); }
 
 // The CRC-32C of two neighbours, from the CRC of each and the length of the second in bytes. The
 // bytes are not looked at, so pieces may be summed by different threads, in any order. Takes time

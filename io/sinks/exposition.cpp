@@ -49,13 +49,22 @@ prometheus::MetricType type_of(FigureKind kind) {
                                        : prometheus::MetricType::Gauge;
 }
 
+// A quotient says where the program's own reports have the same number.
+std::string kept_as(const Figure& figure) {
+  if (figure.kind != FigureKind::quotient) return "";
+  return std::string(" Of the whole run so far, as ") + figure.name + " in summary.json.";
+}
+
 // What was not measured is absent.
 void add(Families& families, const Figure& figure, const RunRecord& record) {
   const std::string name = prometheus_name(figure);
   if (name.empty()) return;
   const std::vector<std::string> names = label_names(figure);
   prometheus::MetricFamily family{
-      name, std::string(figure.definition) + " " + figure.measured, type_of(figure.kind), {}};
+      name,
+      std::string(figure.definition) + " " + figure.measured + kept_as(figure),
+      type_of(figure.kind),
+      {}};
   for (const FigureValue& value : figure.read(record)) {
     Labels labels;
     for (size_t i = 0; i < names.size(); ++i) labels.emplace_back(names[i], value.labels[i]);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "io/checkpoint/sets/manifest.h"
+#include "io/checkpoint/sets/tensor_bundle.h"
 #include "io/core/crc32c.h"
 #include "tests/support/checkpoint_run.h"
 
@@ -35,26 +36,46 @@ TEST(TfSaver, the_index_says_where_every_tensor_lies_and_its_sum) {
   run.start(kSaver);
   run.save(1);
   const std::string data = read(run.set("slow", 1) + "/model.ckpt.data-00000-of-00001");
-  std::istringstream index(read(run.set("slow", 1) + "/model.ckpt.index"));
-  std::string line;
-  std::getline(index, line);
-  EXPECT_EQ(line, "name\tdtype\tshape\tshard\toffset\tsize\tcrc32c");
-  size_t found = 0;
-  for (; std::getline(index, line); ++found) {
-    std::vector<std::string> cells;
-    std::istringstream columns(line);
-    for (std::string cell; std::getline(columns, cell, '\t');) cells.push_back(cell);
-    ASSERT_EQ(cells.size(), 7u) << line;
-    const std::string bytes = data.substr(std::stoul(cells[4]), std::stoul(cells[5]));
+  const std::string index = read(run.set("slow", 1) + "/model.ckpt.index");
+  const TensorBundle bundle =
+      parse_bundle_index({reinterpret_cast<const uint8_t*>(index.data()), index.size()});
+  EXPECT_EQ(bundle.files, 1u);
+  ASSERT_EQ(bundle.tensors.size(), small_tensors().size());
+  for (const BundleTensor& found : bundle.tensors) {
     for (const TensorInfo& tensor : small_tensors()) {
-      if (tensor.name != cells[0]) continue;
+      if (tensor.name != found.name) continue;
       const std::vector<uint8_t> wanted = small_bytes(tensor, 1);
-      EXPECT_EQ(bytes, std::string(wanted.begin(), wanted.end())) << line;
-      EXPECT_EQ(cells[1], tensor.dtype);
-      EXPECT_EQ(std::stoul(cells[6], nullptr, 16), crc32c({wanted.data(), wanted.size()}));
+      EXPECT_EQ(data.substr(found.offset, found.bytes), std::string(wanted.begin(), wanted.end()));
+      EXPECT_EQ(TensorInfo({found.name, found.dtype, found.shape, found.bytes}), tensor);
+      EXPECT_EQ(found.sum, crc32c({wanted.data(), wanted.size()}));
     }
   }
-  EXPECT_EQ(found, small_tensors().size());
+}
+
+TEST(TfSaver, a_set_is_resumed_by_the_prefix_that_tensorflow_takes) {
+  CheckpointRun run;
+  run.start(kSaver);
+  run.save(1);
+  run.save(2);
+  const std::string prefix = run.set("slow", 1) + "/model.ckpt";
+  EXPECT_EQ(run.resume(kSaver + ", resume: " + prefix), 1);
+}
+
+// As releases before wrote it: a table of text, which the manifest sums as any other file.
+TEST(TfSaver, a_set_with_the_old_index_is_resumed) {
+  CheckpointRun run;
+  run.start(kSaver);
+  run.save(1);
+  const std::string set = run.set("slow", 1);
+  Manifest manifest = parse_manifest(read(set + "/" + kManifestName));
+  const std::string old = "name\tdtype\tshape\tshard\toffset\tsize\tcrc32c\n";
+  for (FileSums& file : manifest.files) {
+    if (!file.name.ends_with(".index")) continue;
+    file = sums_of(file.name, {reinterpret_cast<const uint8_t*>(old.data()), old.size()});
+    std::ofstream(set + "/" + file.name) << old;
+  }
+  std::ofstream(set + "/" + kManifestName) << manifest_text(manifest);
+  EXPECT_EQ(run.resume(kSaver + ", resume: latest"), 1);
 }
 
 // Every path that a tier's state file names, the newest first.

@@ -88,6 +88,7 @@ class PrometheusTest(StokerTest):
     def test_serves_the_end_of_the_run_until_it_is_scraped(self):
         process = self.serving(sink=", linger: 60")
         status = process.until(lambda: (s := json.loads(self.get("/api/status")[1]))["status"] == "completed" and s)
+        page = self.get("/")[1]
         code, text = self.get("/metrics")
         self.assertEqual(code, 200)
         self.assertEqual(process.wait(timeout=30), 0)
@@ -101,6 +102,12 @@ class PrometheusTest(StokerTest):
         self.assertLessEqual(summary["closure_error"], 0.001)
         idle, observed = total(text, "stoker_device_idle_seconds_total"), total(text, "stoker_device_observed_seconds_total")
         self.assertAlmostEqual(idle / observed, summary["device"]["idle_share"], places=6)
+        for series, share in (("stoker_io_share_ratio", summary["io_share"]),
+                              ("stoker_device_idle_ratio", summary["device"]["idle_share"])):
+            self.assertAlmostEqual(value(text, series), share, places=9)
+            self.assertRegex(text, rf"(?m)^# HELP {series} .*\bgpu\b.* as [a-z_.]+ in summary.json.$")
+            self.assertIn(f"# TYPE {series} gauge\n", text)
+            self.assertIn(series, page)
         self.assertEqual(value(text, "stoker_steps"), 40)
         self.assertEqual(value(text, "stoker_images_total"), summary["images"])
         self.assertEqual(value(text, "stoker_evaluation_images_total"), 50 * len(summary["evaluations"]))

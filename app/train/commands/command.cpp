@@ -11,8 +11,8 @@ namespace {
 void add_shared(const Command& command, CheckpointArguments& arguments) {
   command
       .argument("WHERE", arguments.config,
-                "An experiment (a YAML file), a directory that holds checkpoints (step-...), or "
-                "one checkpoint.")
+                "An experiment (a YAML file), a directory that holds checkpoints (step-...), one "
+                "checkpoint, or the prefix of one of TensorFlow's.")
       .required();
   command.overrides(arguments.overrides);
   command.flag("--json", arguments.json, "Print JSON.");

@@ -258,14 +258,22 @@ LoadedState Restorer::load_path(const std::string& path) {
 }
 
 LoadedState Restorer::read_path(const std::string& path, bool others) {
-  const fs::path set = fs::weakly_canonical(fs::path(path));
+  fs::path set = fs::weakly_canonical(fs::path(path));
+  // As TensorFlow calls a checkpoint: the set around it, where it is one of ours.
+  const bool prefix = fs::is_regular_file(path + ".index");
+  if (prefix) set = set.parent_path();
   const FileTree tree(set.parent_path().string());
   if (!tree.exists(set.filename().string() + "/" + kManifestName)) {
-    throw Error(
-        ExitCode::environment,
-        fmt::format("checkpoint.resume: {} is no checkpoint (no {} in it); give the path of "
-                    "a step-... directory, or latest",
-                    path, kManifestName));
+    const std::string why =
+        prefix ? fmt::format(
+                     "has tensors of TensorFlow's, but nothing says where a training "
+                     "stood (no {} beside them; `stoker checkpoint list {}` shows them)",
+                     kManifestName, path)
+               : fmt::format("is no checkpoint (no {} in it)", kManifestName);
+    throw Error(ExitCode::environment,
+                fmt::format("checkpoint.resume: {} {}; give the path of a step-... directory, or "
+                            "latest",
+                            path, why));
   }
   const bool ours = std::ranges::any_of(tiers_.stores(), [&](const auto& store) {
     if (store->files().tree() == nullptr) return false;

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "io/checkpoint/sets/tensor_bundle.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
@@ -33,6 +34,7 @@ void check(const std::vector<TensorInfo>& tensors) {
   uint64_t total = 0;
   for (const TensorInfo& tensor : tensors) {
     if (!is_text(tensor.name)) refuse("a tensor's name is not UTF-8");
+    if (tensor.name.empty()) refuse("a tensor without a name");
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
       refuse("tensor {}: the name is taken", tensor.name);
     const std::optional<uint64_t> bytes = tensor_bytes(tensor.dtype, tensor.shape);
@@ -102,8 +104,7 @@ std::string safetensors_header(const std::vector<TensorInfo>& tensors, const Dat
 }
 
 std::string file_name(FileLayout format, size_t file, size_t files) {
-  if (format == FileLayout::tf_saver)
-    return fmt::format("model.ckpt.data-{:05}-of-{:05}", file, files);
+  if (format == FileLayout::tf_saver) return bundle_data_name(kBundlePrefix, file, files);
   if (files == 1) return "state.safetensors";
   return fmt::format("state-{:05}-of-{:05}.safetensors", file + 1, files);
 }

@@ -54,9 +54,11 @@ struct DataFile {
 
 // safetensors: state.safetensors, or state-0000i-of-0000n.safetensors with equal shares of the
 // bytes, each a valid file by itself (the header's __metadata__ says which rows a piece holds).
-// tf_saver: the roles of TensorFlow's Saver (papers: Chien 2018): model.ckpt.data-00000-of-00001
+// tf_saver: what TensorFlow's Saver writes (papers: Chien 2018): model.ckpt.data-00000-of-00001
 // with the tensors only; .index and .meta are written when their checksums are known.
 enum class FileLayout { safetensors, tf_saver };
+// Begins the names of the files of tf_saver.
+inline constexpr const char* kBundlePrefix = "model.ckpt";
 EnumNames<FileLayout> enum_names(FileLayout);
 
 // Some of a set's files, [begin, end). A value.

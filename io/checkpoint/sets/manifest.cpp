@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "io/checkpoint/sets/saver_graph.h"
+#include "io/checkpoint/sets/tensor_bundle.h"
 #include "io/core/crc32c.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
@@ -358,13 +360,9 @@ Manifest parse_manifest(const std::string& text) {
 
 std::vector<TextFile> tf_saver_texts(const Manifest& manifest) {
   if (manifest.layout.format != FileLayout::tf_saver) return {};
-  std::string index = "name\tdtype\tshape\tshard\toffset\tsize\tcrc32c\n";
-  for (const TensorPiece& piece : manifest.layout.files[0].pieces) {
-    const TensorInfo& tensor = manifest.layout.tensors[piece.tensor];
-    index += fmt::format("{}\t{}\t{}\t0\t{}\t{}\t{:08x}\n", tensor.name, tensor.dtype, tensor.shape,
-                         piece.offset, piece.bytes, manifest.tensor_sums[piece.tensor]);
-  }
-  return {{"model.ckpt.index", index}, {"model.ckpt.meta", json_text(manifest.training, 2) + "\n"}};
+  return {
+      {kBundlePrefix + std::string(".index"), bundle_index(manifest.layout, manifest.tensor_sums)},
+      {kBundlePrefix + std::string(".meta"), meta_graph(manifest.layout)}};
 }
 
 FileSums sums_of(const std::string& name, Bytes bytes) {

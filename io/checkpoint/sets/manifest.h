@@ -68,15 +68,15 @@ std::string manifest_text(const Manifest& manifest);
 // size, count or offset that does not fit. No memory is allocated by a number that was not checked.
 Manifest parse_manifest(const std::string& text);
 
-// A small file of a set. A value.
+// A small file of a set; not text, as a rule. A value.
 struct TextFile {
   std::string name;
   std::string text;
 };
 
-// Layout tf_saver: model.ckpt.index (a line per tensor: name, dtype, shape, shard, offset, size,
-// CRC-32C) and model.ckpt.meta (what describes the model: here the trainer's part of the manifest,
-// as JSON). Other layouts: none. The manifest must have its tensors' checksums.
+// Layout tf_saver: what TensorFlow's Saver writes beside the data, model.ckpt.index
+// (tensor_bundle.h) and model.ckpt.meta (saver_graph.h). Other layouts: none. The manifest must
+// have its tensors' checksums.
 std::vector<TextFile> tf_saver_texts(const Manifest& manifest);
 
 // The entry of a small file, of these bytes, in the manifest. Any thread.

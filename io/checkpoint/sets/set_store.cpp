@@ -88,7 +88,7 @@ void SetStore::point_latest() {
   if (all.empty()) return;
   const std::string newest = all.rbegin()->second;
   sets_->replace_text("latest", newest + "\n");
-  if (!files_.exists(directory_ + "/" + newest + "/model.ckpt.index")) return;
+  if (!files_.exists(directory_ + "/" + newest + "/" + kBundlePrefix + ".index")) return;
   // The state file of TensorFlow's Saver, for layout tf_saver.
   std::string text = fmt::format("model_checkpoint_path: \"{}/model.ckpt\"\n", newest);
   for (const auto& [step, name] : all) {

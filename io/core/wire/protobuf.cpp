@@ -14,15 +14,8 @@ constexpr size_t kMostGroups = 100;
   throw BadSample(BadReason::corrupt, std::string("it is no protocol buffer: ") + what);
 }
 
-void put_varint(std::string& to, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) to += static_cast<char>(0x80 | (value & 0x7f));
-  to += static_cast<char>(value);
-}
-
 std::string wire_tag(uint32_t number, WireType type) {
-  std::string tag;
-  put_varint(tag, uint64_t{number} << 3 | static_cast<uint64_t>(type));
-  return tag;
+  return wire_varint(uint64_t{number} << 3 | static_cast<uint64_t>(type));
 }
 
 uint64_t little_endian(Bytes bytes) {
@@ -98,12 +91,16 @@ Bytes WireReader::take(uint64_t count) {
   return taken;
 }
 
+std::string wire_varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(0x80 | (value & 0x7f));
+  bytes += static_cast<char>(value);
+  return bytes;
+}
+
 std::string wire_number(uint32_t number, WireType type, uint64_t value) {
   std::string field = wire_tag(number, type);
-  if (type == WireType::varint) {
-    put_varint(field, value);
-    return field;
-  }
+  if (type == WireType::varint) return field + wire_varint(value);
   const int bytes = type == WireType::fixed64 ? 8 : 4;
   for (int i = 0; i < bytes; ++i)
     field += static_cast<char>(static_cast<uint8_t>(value >> (8 * i)));
@@ -111,9 +108,7 @@ std::string wire_number(uint32_t number, WireType type, uint64_t value) {
 }
 
 std::string wire_bytes_head(uint32_t number, uint64_t bytes) {
-  std::string head = wire_tag(number, WireType::bytes);
-  put_varint(head, bytes);
-  return head;
+  return wire_tag(number, WireType::bytes) + wire_varint(bytes);
 }
 
 std::string wire_bytes(uint32_t number, std::string_view bytes) {

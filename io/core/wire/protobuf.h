@@ -40,10 +40,11 @@ class WireReader {
   std::optional<WireField> next();
   // For lists of numbers without tags ("packed"): the next one; nothing at the end.
   std::optional<uint64_t> next_varint();
+  // The next bytes, whatever they are, for formats that are made of the same numbers.
+  Bytes take(uint64_t count);
 
  private:
   uint64_t varint();
-  Bytes take(uint64_t count);
   WireField field();
 
   Bytes rest_;
@@ -51,6 +52,7 @@ class WireReader {
 };
 
 // Fields as they are written. Pure; any thread.
+std::string wire_varint(uint64_t value);
 std::string wire_number(uint32_t number, WireType type, uint64_t value);
 std::string wire_bytes(uint32_t number, std::string_view bytes);
 // What stands in front of a field's value that has `bytes` bytes.

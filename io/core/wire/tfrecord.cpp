@@ -1,7 +1,6 @@
 #include "io/core/wire/tfrecord.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 
 #include "io/core/crc32c.h"
@@ -19,7 +18,7 @@ constexpr size_t kLength = kRecordHead - kRecordTail;
 
 std::array<uint8_t, kRecordTail> record_tail(uint32_t data_crc) {
   std::array<uint8_t, kRecordTail> tail{};
-  put_little_endian(tail.data(), std::rotr(data_crc, 15) + 0xa282ead8u, tail.size());
+  put_little_endian(tail.data(), masked_crc32c(data_crc), tail.size());
   return tail;
 }
 

@@ -14,7 +14,7 @@ namespace stoker {
 //   data
 //   tail   masked CRC-32C of the data
 //
-// A checksum is masked so that the CRC of data that hold CRCs is not degenerate. Any thread.
+// Masked: masked_crc32c(). Any thread.
 inline constexpr uint64_t kRecordHead = 12;
 inline constexpr uint64_t kRecordTail = 4;
 

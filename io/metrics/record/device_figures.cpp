@@ -49,12 +49,14 @@ std::vector<Figure> busy_and_idle() {
        "Computed from the two figures.",
        one([](R r) { return ratio(device_of(r).busy, device_of(r).observed); })},
       {"device.idle_share", quotient, Unit::share,
-       "The share of the observed time in which the device was idle: 1 - busy_s / observed_s.",
+       "The share of the observed time of the run in which the device (cpu, gpu or emulated) was "
+       "idle: 1 - busy_s / observed_s.",
        "Computed from the two figures.", one([](R r) {
          // In a window both are differences, and rounding may put them in the wrong order.
          const double idle = std::max(0.0, device_of(r).observed - device_of(r).busy);
          return ratio(idle, device_of(r).observed);
-       })},
+       }),
+       true, "stoker_device_idle_ratio"},
       {"device.idle_share_by_cause.{cause}", quotient, Unit::share,
        "The share of the observed time that the device was idle for this cause: idle_s / "
        "observed_s.",

@@ -125,7 +125,7 @@ std::vector<std::string> label_names(const Figure& figure) {
 }
 
 std::string prometheus_name(const Figure& figure) {
-  if (figure.kind == FigureKind::quotient) return "";
+  if (figure.kind == FigureKind::quotient) return figure.scraped_as ? figure.scraped_as : "";
   std::string name;
   for (const std::string_view part : parts_of(figure.name)) {
     if (part.front() != '{') name += (name.empty() ? "" : "_") + std::string(part);
@@ -163,7 +163,9 @@ std::string figures_page() {
       "`/metrics` it is written out by a rule: prefix, unit, `_total` for counters.\n\n"
       "A counter only grows. A gauge says what holds now. A quotient divides two sums: over the "
       "whole run or, in a row of `steps.csv` and `timeline.csv`, over the time since the row "
-      "before. `/metrics` has only the sums, which a query can divide. "
+      "before. `/metrics` has the sums, which a query can divide, and of the quotients only the "
+      "two "
+      "that everybody asks for, for the whole run so far. "
       "A figure that was not measured is absent; it is never 0.\n\n"
       "| figure | kind, unit | what it is | how it is measured | `/metrics` |\n"
       "|---|---|---|---|---|\n";

@@ -68,6 +68,8 @@ struct Figure {
   // pure function.
   std::function<FigureValues(const RunRecord&)> read;
   bool in_summary = true;  // false: since boot or the process's start, for those who scrape
+  // Of a quotient that is in /metrics, too: its name there; null: none.
+  const char* scraped_as = nullptr;
 };
 
 // The table of all figures, in the order in which they are shown. Any thread.
@@ -87,8 +89,8 @@ std::vector<std::string> figure_place(const Figure& figure, const std::vector<st
 std::vector<std::string> label_names(const Figure& figure);
 
 // "stoker_device_idle_seconds_total": without braces, with the unit written out, and `_total` for
-// counters. Figures of `process.` have no prefix: they are those of every client library. Empty:
-// quotients, which Prometheus divides itself.
+// counters. Figures of `process.` have no prefix: they are those of every client library. Of
+// quotients it is `scraped_as`; empty: none, as Prometheus divides itself.
 std::string prometheus_name(const Figure& figure);
 
 // A row of steps.csv or timeline.csv: quotients are read from `window`, all others from `now`.

@@ -133,8 +133,8 @@ std::vector<Figure> ledger() {
        "The share of the run that the trainer waited for data: segments_s.data_wait / (wall_s - "
        "segments_s.paused).",
        "From before the call that may block until the trainer has the batch. A wait costs nothing "
-       "while the device still has work: see device.idle_share_by_cause.",
-       one([](R r) { return ratio(data_wait_s(r), running_s(r)); })},
+       "while the device (cpu, gpu or emulated) still has work: see device.idle_share_by_cause.",
+       one([](R r) { return ratio(data_wait_s(r), running_s(r)); }), true, "stoker_io_share_ratio"},
       {"segments_s.{segment}", counter, Unit::seconds,
        "Time of the trainer's thread by what it does, in exclusive segments that add up to wall_s. "
        "compute is submitting work and waiting for the loss; it is not device time. paused is when "

@@ -23,7 +23,9 @@ TEST(Figures, the_name_in_prometheus_follows_from_name_unit_and_kind) {
             "stoker_checkpoints_last_save_timestamp_seconds");
   EXPECT_EQ(prometheus("tiers.{tier}.{op}.duration_s"), "stoker_tiers_duration_seconds");
   EXPECT_EQ(prometheus("process.cpu_s"), "process_cpu_seconds_total");
-  EXPECT_EQ(prometheus("io_share"), "");  // Prometheus divides itself
+  EXPECT_EQ(prometheus("exposed_io_share"), "");               // Prometheus divides itself
+  EXPECT_EQ(prometheus("io_share"), "stoker_io_share_ratio");  // but for these two
+  EXPECT_EQ(prometheus("device.idle_share"), "stoker_device_idle_ratio");
 }
 
 TEST(Figures, every_one_has_names_of_its_own_and_says_what_it_is_and_how_it_is_measured) {

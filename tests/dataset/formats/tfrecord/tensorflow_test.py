@@ -8,7 +8,7 @@ import unittest
 
 from stoker import BUILD, MINI, StokerTest, configuration, flow, posix, with_packages
 
-with_packages(tensorflow="tensorflow-cpu")
+with_packages(tensorflow="tensorflow-cpu==2.21.0")
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import tensorflow as tf  # noqa: E402
