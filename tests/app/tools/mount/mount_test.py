@@ -13,21 +13,12 @@ import tempfile
 import threading
 import unittest
 
-from stoker import MINI, StokerTest, emulated, flow, needed, posix
+from stoker import MINI, StokerTest, emulated, flow, needed, posix, why_no_mount
 
 PAGE = 4096
 MIB = 1 << 20
 # The longest there is: who waits for it is found waiting.
 NEVER_MS = 60_000
-
-
-def why_no_mount():
-    """Why nothing can be mounted here; empty: it can."""
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "no /dev/fuse that may be used"
-    if os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode != 0:
-        return "this container may not mount"
-    return ""
 
 
 def digests(root):
