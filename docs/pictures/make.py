@@ -101,7 +101,7 @@ def of_tensorboard(browser, folder):
           .click(); new Promise((done) => setTimeout(done, 3000))""")
         figures = screenshot(browser, (1000, 1020), 0.8)
         browser.screen((1100, 1020))
-        browser.open(server.page("profile", tool="trace_viewer@", run=f"{run.name}/io_profile-4", host=socket.gethostname()))
+        browser.open(server.page("profile", tool="trace_viewer@", run=f"{run.name}/io_profile-0000000004", host=socket.gethostname()))
         browser.until(f"window.deepShows?.('{socket.gethostname()} /host:CPU (pid 1701)')")
         browser.evaluate("deepFind('Expand All').click(); new Promise((done) => setTimeout(done, 2000))")
         timeline = screenshot(browser, (1100, 1020), 0.8)

@@ -94,6 +94,10 @@ struct IoProfile {
   struct Emulated {
     std::string tier;
     double read_s = 0, write_s = 0, meta_s = 0;
+    // What its callers got of it: bytes, and for how long at least one read (write) was under way,
+    // the waits included.
+    int64_t bytes_read = 0, bytes_written = 0;
+    double reading_s = 0, writing_s = 0;
     bool operator==(const Emulated&) const = default;
   };
   std::vector<Emulated> emulated;

@@ -186,6 +186,12 @@ int64_t ProfileSummary::bytes_read() const { return sum_of(posix.bytes_read, std
 int64_t ProfileSummary::bytes_written() const {
   return sum_of(posix.bytes_written, stdio.bytes_written);
 }
+double emulated_read_mb_per_s(const IoProfile::Emulated& of) {
+  return mb_per_s(of.bytes_read, of.reading_s);
+}
+double emulated_write_mb_per_s(const IoProfile::Emulated& of) {
+  return mb_per_s(of.bytes_written, of.writing_s);
+}
 double ProfileSummary::read_mb_per_s() const { return mb_per_s(bytes_read(), seconds); }
 double ProfileSummary::write_mb_per_s() const { return mb_per_s(bytes_written(), seconds); }
 
@@ -233,6 +239,10 @@ ProfileSummary summarize(const IoProfile& profile) {
                               profile.under_way.reading_s);
   sum.writing_s = under_way_s(profile, {&FileIo::writes, &FileIo::stream_writes}, P::WRITES,
                               S::WRITES, profile.under_way.writing_s);
+  for (const IoProfile::Emulated& of : profile.emulated) {
+    if (sum.reading_s >= 0) sum.reading_s = std::max(sum.reading_s, finite(of.reading_s));
+    if (sum.writing_s >= 0) sum.writing_s = std::max(sum.writing_s, finite(of.writing_s));
+  }
   return sum;
 }
 

@@ -54,7 +54,8 @@ struct ProfileSummary {
   // Sizes of the files that were read or written, by file_bytes().
   SizeCounts file_sizes{};
   // For how long at least one read (write) of either module was under way, from the segments, or as
-  // the log says. Below 0: there are no segments, or some are missing.
+  // the log says. Below 0: there are no segments, or some are missing. Not less than on an emulated
+  // tier, whose calls end before its callers have waited as long as its model says.
   double reading_s = -1, writing_s = -1;
 
   // Of both modules. A byte is in one of them: what the C library does below a stream is no call
@@ -67,6 +68,9 @@ struct ProfileSummary {
 };
 
 ProfileSummary summarize(const IoProfile& profile);
+// The bandwidth that an emulated tier gave while it was read (written); 0 if it was not.
+double emulated_read_mb_per_s(const IoProfile::Emulated& of);
+double emulated_write_mb_per_s(const IoProfile::Emulated& of);
 // How long the profile is; below 0 where a log says so.
 double profile_seconds(const IoProfile& profile);
 

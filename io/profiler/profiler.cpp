@@ -47,9 +47,23 @@ std::vector<IoProfile::Emulated> emulated_of(const Hub& hub) {
   for (const TierMeter::State& tier : hub.tiers()) {
     if (!tier.emulated) continue;
     const auto& [read_s, write_s, meta_s] = tier.waits;
-    all.push_back({tier.name, read_s, write_s, meta_s});
+    const auto bytes = [&](TierOp op) {
+      return static_cast<int64_t>(tier.ops[static_cast<size_t>(op)].bytes);
+    };
+    all.push_back({tier.name, read_s, write_s, meta_s, bytes(TierOp::read), bytes(TierOp::write),
+                   tier.moved[0].busy_s, tier.moved[1].busy_s});
   }
   return all;
+}
+
+void subtract(IoProfile::Emulated& of, const IoProfile::Emulated& before) {
+  for (double IoProfile::Emulated::*time :
+       {&IoProfile::Emulated::read_s, &IoProfile::Emulated::write_s, &IoProfile::Emulated::meta_s,
+        &IoProfile::Emulated::reading_s, &IoProfile::Emulated::writing_s}) {
+    of.*time -= before.*time;
+  }
+  of.bytes_read -= before.bytes_read;
+  of.bytes_written -= before.bytes_written;
 }
 
 // As much as the live page can show at a glance.
@@ -86,9 +100,7 @@ class RunSessions final : public IoSessions {
     profile.steps = IoProfile::Steps{first, last};
     profile.emulated = emulated_of(hub_);
     for (size_t i = 0; i < std::min(before_.size(), profile.emulated.size()); ++i) {
-      profile.emulated[i].read_s -= before_[i].read_s;
-      profile.emulated[i].write_s -= before_[i].write_s;
-      profile.emulated[i].meta_s -= before_[i].meta_s;
+      subtract(profile.emulated[i], before_[i]);
     }
     // If the writer has failed, its queue is closed and drops the session.
     ended_.push({name, std::move(profile)});

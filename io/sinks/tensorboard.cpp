@@ -87,6 +87,15 @@ std::string session_values(const json& value, const std::string& tag) {
   return values;
 }
 
+// The tab lists sessions by letters: with the step in ten digits that is their order.
+std::string in_order(const std::string& session) {
+  const size_t first = std::min(session.size(), session.find_first_of("0123456789"));
+  const size_t end = std::min(session.size(), session.find_first_not_of("0123456789", first));
+  const std::string step = session.substr(first, end - first);
+  return session.substr(0, first) + std::string(10 - std::min<size_t>(10, step.size()), '0') +
+         session.substr(first);
+}
+
 // A TensorBoard event file in the run directory, events.out.tfevents.<time>.<host>.<pid>.0: records
 // that each hold one protocol buffer of type Event.
 //
@@ -136,7 +145,7 @@ class TensorBoard final : public MetricsSink {
     const FileTimeline timeline =
         file_timeline(session.rows, session.begin, host_name(), kMostEvents);
     const std::string path = fmt::format("{}/plugins/profile/{}/{}.xplane.pb", inputs_.run_dir,
-                                         session.name, host_name());
+                                         in_order(session.name), host_name());
     atomic_write_file(
         path, {reinterpret_cast<const uint8_t*>(timeline.xplane.data()), timeline.xplane.size()});
     if (timeline.left_out > 0) {

@@ -1,11 +1,16 @@
 #include "io/storage/metered.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "io/core/error.h"
 #include "io/metrics/hub.h"
+#include "io/storage/mounted_tier.h"
 #include "io/storage/wrapped_storage.h"
 
 namespace stoker {
@@ -88,7 +93,19 @@ class MeterLayer final : public FileLayer {
 
 std::unique_ptr<Storage> open_tier(const Component<Storage>& tier, Storage::Inputs inputs) {
   if (inputs.hub == nullptr) return tier.create(inputs);
-  inputs.meter = &inputs.hub->add_tier(inputs.name, tier.type(), tier.info().emulated);
+  const StorageInfo info = tier.info();
+  std::optional<MountedTier> mounted;
+  for (const std::string& folder : info.folders) {
+    if (!mounted) mounted = mounted_tier(folder);
+  }
+  const bool by_mount = mounted && mounted->emulated && !info.emulated;
+  inputs.meter = &inputs.hub->add_tier(inputs.name, tier.type(), info.emulated || by_mount);
+  if (by_mount) {
+    inputs.remark(
+        fmt::format("its files are on the tier '{}' that `stoker mount` serves, which is "
+                    "EMULATED: reading them takes as long as its model says",
+                    mounted->name));
+  }
   return metered(tier.create(inputs), *inputs.meter);
 }
 

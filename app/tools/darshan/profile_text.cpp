@@ -51,7 +51,8 @@ std::optional<double> share(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string bandwidth_text(const ProfileSummary& summary) {
+std::string bandwidth_text(const ProfileSummary& summary,
+                           const std::vector<IoProfile::Emulated>& emulated) {
   ResultTable table({{"", "bandwidth"},
                      {"", "operations"},
                      {"", "MB", 3, kMega},
@@ -71,6 +72,21 @@ std::string bandwidth_text(const ProfileSummary& summary) {
       summary.reading_s, posix.reads, summary.sequential_reads, summary.consecutive_reads);
   add("write", posix.writes + stdio.writes, summary.bytes_written(), summary.write_mb_per_s(),
       summary.writing_s, posix.writes, summary.sequential_writes, summary.consecutive_writes);
+  const auto add_emulated = [&](const IoProfile::Emulated& of, const char* way, int64_t bytes,
+                                double rate) {
+    if (bytes == 0) return;
+    table.add({fmt::format("{}, EMULATED tier {}", way, of.tier),
+               {},
+               static_cast<double>(bytes),
+               {},
+               rate,
+               {},
+               {}});
+  };
+  for (const IoProfile::Emulated& of : emulated) {
+    add_emulated(of, "read", of.bytes_read, emulated_read_mb_per_s(of));
+    add_emulated(of, "write", of.bytes_written, emulated_write_mb_per_s(of));
+  }
   return table.text(2);
 }
 
@@ -182,8 +198,8 @@ std::string darshan_text(const DarshanLog& log, const ProfileViewLimits& limits)
   const ProfileSummary summary = summarize(profile);
   std::string text = job_text(log, summary.seconds);
   for (const std::string& part :
-       {bandwidth_text(summary), operations_text(summary, profile.ranks), sizes_text(summary),
-        common_text(summary, limits.values), files_text(profile, limits.files),
+       {bandwidth_text(summary, profile.emulated), operations_text(summary, profile.ranks),
+        sizes_text(summary), common_text(summary, limits.values), files_text(profile, limits.files),
         directories_text(profile, limits.directories)}) {
     if (!part.empty()) text += '\n' + part;
   }

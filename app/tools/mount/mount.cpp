@@ -20,6 +20,7 @@
 #include "io/core/text/text.h"
 #include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
+#include "io/storage/mounted_tier.h"
 
 namespace stoker {
 namespace {
@@ -135,7 +136,8 @@ ExitCode mount_tier(const MountArguments& arguments) {
     log.warn(fmt::format("{} objects whose keys are no paths are left out", tree.left_out()));
   }
   MountServer::Options how{directory, {}, mode_of(arguments.mode), arguments.threads, {}};
-  how.fuse = {arguments.tier, arguments.allow_other, how.mode == MountMode::direct};
+  how.fuse = {mount_source({arguments.tier, component.info().emulated}), arguments.allow_other,
+              how.mode == MountMode::direct};
   how.wake = [] { ::kill(::getpid(), SIGUSR2); };
   ExitCode code = ExitCode::ok;
   MountServer server(*tier, tree, meter, std::move(how));

@@ -18,11 +18,12 @@
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/text.h"
+#include "io/storage/mounted_tier.h"
 
 namespace stoker {
 namespace {
 
-constexpr const char* kOurs = "fuse.stoker";
+constexpr const char* kOurs = kMountedTierType;
 
 // \040 is a space.
 std::string unescaped(std::string_view text) {

@@ -226,7 +226,10 @@ void read_own_metadata(DarshanLog& log) {
   for (std::string each; std::getline(emulated, each, ';');) {
     IoProfile::Emulated of;
     std::istringstream words(each);
-    if (words >> of.read_s >> of.write_s >> of.meta_s >> of.tier) profile.emulated.push_back(of);
+    if (!(words >> of.read_s >> of.write_s >> of.meta_s >> of.tier)) continue;
+    // Older ones end here.
+    words >> of.bytes_read >> of.bytes_written >> of.reading_s >> of.writing_s;
+    profile.emulated.push_back(of);
   }
   if (const std::string steps = text("stoker_steps"); !steps.empty()) {
     const auto [first, last] = numbers_in<2>(steps);

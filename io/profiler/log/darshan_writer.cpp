@@ -120,7 +120,9 @@ std::string metadata_of(const IoProfile& profile) {
   if (!profile.emulated.empty()) {
     std::string tiers;
     for (const IoProfile::Emulated& of : profile.emulated) {
-      tiers += fmt::format("{:.6f} {:.6f} {:.6f} {};", of.read_s, of.write_s, of.meta_s, of.tier);
+      tiers += fmt::format("{:.6f} {:.6f} {:.6f} {} {} {} {:.6f} {:.6f};", of.read_s, of.write_s,
+                           of.meta_s, of.tier, of.bytes_read, of.bytes_written, of.reading_s,
+                           of.writing_s);
     }
     add("stoker_emulated=" + tiers);
   }

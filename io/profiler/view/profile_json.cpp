@@ -144,7 +144,13 @@ json emulated_json(const IoProfile& profile) {
     list.push_back({{"tier", to_text(of.tier)},
                     {"read_s", of.read_s},
                     {"write_s", of.write_s},
-                    {"meta_s", of.meta_s}});
+                    {"meta_s", of.meta_s},
+                    {"bytes_read", of.bytes_read},
+                    {"bytes_written", of.bytes_written},
+                    {"reading_s", of.reading_s},
+                    {"writing_s", of.writing_s}});
+    if (of.reading_s > 0) list.back()["read_mb_per_s"] = emulated_read_mb_per_s(of);
+    if (of.writing_s > 0) list.back()["write_mb_per_s"] = emulated_write_mb_per_s(of);
   }
   return list;
 }

@@ -25,11 +25,15 @@ std::string kernel_remark(const char* what, int64_t kernel, int64_t seen) {
 std::vector<std::string> profile_remarks(const IoProfile& profile) {
   std::vector<std::string> remarks;
   for (const IoProfile::Emulated& of : profile.emulated) {
+    const double waited = of.read_s + of.write_s + of.meta_s;
+    const std::string begin = fmt::format(
+        "tier '{}' is EMULATED: its times are calculated, not measured", to_text(of.tier));
     remarks.push_back(
-        fmt::format("tier '{}' is emulated: the {:.2f} s for which its callers waited for its "
-                    "model are no system calls; they are in no counter of a file, and in the "
-                    "shares of time",
-                    to_text(of.tier), of.read_s + of.write_s + of.meta_s));
+        waited > 0 ? fmt::format("{}; the {:.2f} s for which its callers waited for its model are "
+                                 "no system calls: they are in no counter of a file, but in the "
+                                 "shares of time and in what was under way",
+                                 begin, waited)
+                   : begin);
   }
   const IoProfile::Dropped& dropped = profile.dropped;
   const auto partial = [&](bool is_partial, const char* module) {

@@ -11,11 +11,19 @@ function profileConditions(profile, key) {
   make("ul", { class: "notes" }, ...profile.remarks.map((_, at) => make("li", {}, show(key(`remarks.${at}`))))));
 }
 
-function profileBandwidth(key) {
+function profileBandwidth(profile, key) {
   const rows = PROFILE_DIRECTIONS.map(([direction]) => [direction, show(key(`${direction}.operations`), "count"),
     show(key(`${direction}.bytes`), "bytes"), show(key(`${direction}.mb_per_s`), "megabytes_per_second"),
     show(key(`${direction}.under_way_mb_per_s`), "megabytes_per_second"), show(key(`${direction}.under_way_s`), "seconds"),
     show(key(`${direction}.sequential_share`), "share"), show(key(`${direction}.consecutive_share`), "share")]);
+  for (const [at, { bytes_read, bytes_written }] of (profile.emulated ?? []).entries()) {
+    for (const [way, bytes, busy, moved] of [["read", "bytes_read", "reading_s", bytes_read], ["write", "bytes_written", "writing_s", bytes_written]]) {
+      if (moved > 0) {
+        rows.push([make("span", {}, `${way}, EMULATED tier `, show(key(`emulated.${at}.tier`))), "", show(key(`emulated.${at}.${bytes}`), "bytes"), "",
+          show(key(`emulated.${at}.${way}_mb_per_s`), "megabytes_per_second"), show(key(`emulated.${at}.${busy}`), "seconds"), "", ""]);
+      }
+    }
+  }
   return card("Bandwidth and order", { class: "full" },
     grid(["", "operations", "data", "of the session", "while under way", "under way", "sequential", "consecutive"], rows),
     make("p", { class: "note" }, "Bandwidth is of both modules. Under way: with at least one read (write) in progress. Order is POSIX's, for "
@@ -78,6 +86,6 @@ function profileDirectories(profile, key) {
 // chart: of the course over time, where the page has one.
 function profileCards(profile, base, chart = null) {
   const key = (name) => `${base}.${name}`;
-  return [profileConditions(profile, key), profileBandwidth(key), chart, profileOperations(profile, key), ...profileHistograms(profile),
+  return [profileConditions(profile, key), profileBandwidth(profile, key), chart, profileOperations(profile, key), ...profileHistograms(profile),
     ...profileValues(profile, key), profileFiles(profile, key), profileDirectories(profile, key)].filter(Boolean);
 }

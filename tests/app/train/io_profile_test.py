@@ -101,7 +101,24 @@ class IoProfileTest(StokerTest):
         # A read takes what its calls and its wait take, and what lies between them.
         self.assertLessEqual(waits["read_s"] + calls, read["sum"] + 4 * BATCH * 0.02)
         self.assertGreaterEqual(profile["time_share"]["read"], waits["read_s"] / profile["job"]["seconds"])
-        self.assertTrue(any(remark.startswith("tier 'data' is emulated: ") for remark in profile["remarks"]), profile["remarks"])
+        self.assertTrue(any(remark.startswith("tier 'data' is EMULATED: ") for remark in profile["remarks"]), profile["remarks"])
+
+    def test_the_bandwidth_of_an_emulated_tier_is_its_own(self):
+        rate = 2.0
+        self.stoker("train", self.config, f"storage.data={emulated(read_mb_per_s=rate, write_mb_per_s=rate)}", "checkpoint={type: none}",
+                    "training.max_steps=4", f"metrics.io_profile={flow(every_steps=4, steps=4)}")
+        [(_, profile, records)] = self.profiles()
+        [tier] = profile["emulated"]
+        images = sum(one["POSIX_BYTES_READ"] for one in self.images(records))
+        self.assertEqual(tier["bytes_read"], images)
+        # Its meter's time has the calls below it, and the files of the system are read beside it.
+        self.assertLessEqual(tier["read_mb_per_s"], rate * 1.01)
+        self.assertGreater(tier["read_mb_per_s"], 0.5 * rate)
+        self.assertLessEqual(profile["read"]["under_way_mb_per_s"], rate * 1.01 * profile["read"]["bytes"] / images)
+        text = self.stoker("darshan", self.latest).stdout
+        self.assertRegex(text, rf"read, EMULATED tier data +- +{images / 1e6:.3f} +- +{tier['read_mb_per_s']:.3f} ")
+        [log] = self.json("darshan", self.latest)["logs"]
+        self.assertRegex(log["metadata"]["stoker_emulated"], r"^[\d.]+ [\d.]+ [\d.]+ data ")
 
     def running(self, *overrides):
         process = self.start("train", self.config, *ENDLESS, "checkpoint={type: none}", *overrides)

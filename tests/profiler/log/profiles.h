@@ -26,7 +26,8 @@ inline IoProfile small_profile() {
   profile.host = "node7";
   profile.command = "train config.yaml loader.workers=2";
   profile.steps = IoProfile::Steps{5, 10};
-  profile.emulated = {{"data", 1.5, 0, 0.25}, {"slow", 0, 2.125, 0}};
+  profile.emulated = {{"data", 1.5, 0, 0.25, 7000, 0, 2.5, 0},
+                      {"slow", 0, 2.125, 0, 0, 9000, 0, 2.25}};
   profile.mounts = {{"ext4", "/"}, {"lustre", "/scratch"}};
   profile.dropped = {
       .files = 12, .segments = 34, .posix = true, .stdio = false, .segments_partial = true};

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "io/profiler/view/profile_remarks.h"
 
@@ -61,17 +62,36 @@ TEST(ProfileJsonTest, rates_are_of_the_session_and_of_the_time_under_way) {
 
 TEST(ProfileJsonTest, waits_for_emulated_tiers_are_in_the_shares_of_time_and_in_no_file) {
   IoProfile profile = viewed_profile();
-  profile.emulated = {{"data", 5, 0, 1}, {"slow", 0, 2, 0}};
+  profile.emulated = {{"data", 5, 0, 1, 40'000'000, 0, 8, 0}, {"slow", 0, 2, 0}};
   const json view = profile_json(profile);
   EXPECT_DOUBLE_EQ(view.at("time_share").at("read"), 0.25 + 0.5);
   EXPECT_DOUBLE_EQ(view.at("time_share").at("write"), 0.1 + 0.2);
   EXPECT_DOUBLE_EQ(view.at("time_share").at("meta"), 0.05 + 0.1);
   EXPECT_DOUBLE_EQ(view.at("files")[0].at("seconds"), 3);
-  EXPECT_EQ(view.at("emulated")[1],
-            json({{"tier", "slow"}, {"read_s", 0.0}, {"write_s", 2.0}, {"meta_s", 0.0}}));
+  EXPECT_EQ(view.at("emulated")[1], json({{"tier", "slow"},
+                                          {"read_s", 0.0},
+                                          {"write_s", 2.0},
+                                          {"meta_s", 0.0},
+                                          {"bytes_read", 0},
+                                          {"bytes_written", 0},
+                                          {"reading_s", 0.0},
+                                          {"writing_s", 0.0}}));
+  EXPECT_DOUBLE_EQ(view.at("emulated")[0].at("read_mb_per_s"), 5);
+  // The calls took 2 s, and their callers waited for 8.
+  EXPECT_DOUBLE_EQ(view.at("read").at("under_way_s"), 8);
+  EXPECT_DOUBLE_EQ(view.at("read").at("under_way_mb_per_s"), 5);
   const std::vector<std::string> remarks = profile_remarks(profile);
-  EXPECT_TRUE(remarks[0].starts_with("tier 'data' is emulated: the 6.00 s ")) << remarks[0];
-  EXPECT_TRUE(remarks[1].starts_with("tier 'slow' is emulated: the 2.00 s ")) << remarks[1];
+  constexpr std::string_view kSlow =
+      "tier 'slow' is EMULATED: its times are calculated, not measured; the 2.00 s ";
+  EXPECT_TRUE(remarks[0].starts_with("tier 'data' is EMULATED: its times are calculated"));
+  EXPECT_TRUE(remarks[1].starts_with(kSlow)) << remarks[1];
+}
+
+TEST(ProfileRemarksTest, of_a_tier_whose_calls_themselves_take_the_models_time_no_wait_is_said) {
+  IoProfile profile = viewed_profile();
+  profile.emulated = {{"data", 0, 0, 0, 40'000'000, 0, 2, 0}};
+  EXPECT_EQ(profile_remarks(profile)[0],
+            "tier 'data' is EMULATED: its times are calculated, not measured");
 }
 
 TEST(ProfileJsonTest, shares_of_order_are_of_all_operations) {

@@ -3,7 +3,7 @@
 function profileCourse(profile, group) {
   const course = new Course(profile.course, "end_s");
   const lines = [["read", "c0"], ["write", "c1"]].map(([name, colour]) => ({ name, colour, course, column: `${name}_mb_per_s` }));
-  const chart = new CourseChart(group, "POSIX over the session, MB/s", lines, MB);
+  const chart = new CourseChart(group, "Read and written over the session, MB/s", lines, MB);
   chart.root.classList.add("full");
   return chart.lines.length > 0 ? chart.root : null;
 }
@@ -12,8 +12,8 @@ function sessionTable(sessions, base) {
   const rows = sessions.map((session, at) => {
     const cell = (name, format) => show(`${base}.${at}.profile.${name}`, format);
     if (session.error) return [session.file, make("span", { class: "bad" }, show(`${base}.${at}.error`))];
-    return [session.file, cell("job.begin_unix_s", "time"), cell("job.seconds", "seconds"), cell("posix.reads", "count"),
-      cell("read.bytes", "bytes"), cell("read.mb_per_s", "megabytes_per_second"), cell("posix.writes", "count"), cell("write.bytes", "bytes"),
+    return [session.file, cell("job.begin_unix_s", "time"), cell("job.seconds", "seconds"), cell("read.operations", "count"),
+      cell("read.bytes", "bytes"), cell("read.mb_per_s", "megabytes_per_second"), cell("write.operations", "count"), cell("write.bytes", "bytes"),
       cell("write.mb_per_s", "megabytes_per_second")];
   });
   return card("Sessions of the I/O profiler", { class: "full" },

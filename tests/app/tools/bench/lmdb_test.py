@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """`stoker bench lmdb` as a user meets it."""
 import json
+import subprocess
 import unittest
 
-from stoker import StokerTest, configuration, flow, posix
+from mounts import why_no_mount
+from stoker import StokerTest, configuration, emulated, flow, posix
 
 READERS = "lmdb,lmm,lmm_dm,lmm_dio,prov,coal,stag,indexed".split(",")
 
@@ -66,6 +68,24 @@ class BenchLmdb(StokerTest):
         for words in ("1 rounds of 4 steps of 64 of 1300 records of 3083 bytes", "read-ahead of mapped files: yes",
                       "page cache: dropped of this file before each run", "ranks open the file together", "published: "):
             self.assertIn(words, text)
+
+    def test_of_a_mounted_emulated_tier_it_says_so(self):
+        if reason := why_no_mount():
+            self.skipTest(reason)
+        at = self.dir.resolve() / "at"
+        at.mkdir()
+        (self.dir / "mount.yaml").write_text("storage: " + flow(disk=emulated(self.dir / "made", read_latency_ms=1)) + "\n")
+        mount = self.start("mount", "mount.yaml", "disk", at)
+        self.addCleanup(subprocess.run, ["umount", "-l", at], check=False, capture_output=True)
+        self.assertTrue(mount.wait_for("mounted tier"), mount.log)
+        run = ("--readers=lmdb", "--ranks=1", "--rounds=1", "--steps=4")
+        self.assertNotIn("EMULATED", self.bench(*run).stdout)
+        self.config.write_text(self.experiment(storage=flow(made=posix(at))))
+        text = self.bench(*run).stdout
+        self.assertIn("tier made: posix, EMULATED: calculated, not measured", text)
+        self.assertIn("tier made: its files are on the tier 'disk' that `stoker mount` serves, which is EMULATED", text)
+        [tier] = json.loads(self.bench(*run, "--json").stdout)["tiers"]
+        self.assertIs(tier["emulated"], True)
 
     def test_what_cannot_be_measured_is_refused(self):
         self.assertIn("no reader is called 'fast': lmdb, lmm, ", self.bench("--readers=fast", code=2).stderr)

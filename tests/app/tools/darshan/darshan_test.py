@@ -75,6 +75,16 @@ class DarshanTest(StokerTest):
         self.assertEqual([log["log"].partition("/run/")[2] for log in logs],
                          ["io_profile-000005.darshan", "io_profile-000010.darshan", "rank-1/io_profile-000005.darshan"])
 
+    def test_sessions_are_in_the_order_of_their_steps(self):
+        names = ["io_profile-0", "io_profile-5", "io_profile-5-2", "io_profile-10", "io_profile-15", "io_profile-100", "rank-1/io_profile-5",
+                 "rank-1/io_profile-10", "rank-2/io_profile-10", "rank-10/io_profile-5"]
+        for name in sorted(names):
+            self.log(name=f"run/{name}.darshan")
+        logs = self.json("darshan", self.dir / "run")["logs"]
+        self.assertEqual([log["log"].partition("/run/")[2].removesuffix(".darshan") for log in logs], names)
+        text = self.stoker("darshan", self.dir / "run").stdout
+        self.assertEqual(sorted(names, key=lambda name: text.index(f"/run/{name}.darshan")), names)
+
     def test_modules_that_are_left_out_are_named(self):
         data = bytearray(session())
         places, versions = 48, 1072

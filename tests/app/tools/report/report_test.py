@@ -210,41 +210,42 @@ def profile_log(path):
     modules = {POSIX: (4, [counters_record("<", 1, 0, read, [0.5] * 17)]),
                STDIO: (2, [counters_record("<", 2, 0, [1, 0, 0, 5, 0, 1, 500, 0, 0, 499] + 4 * [0], 15 * [0.25])]),
                DXT_POSIX: (1, [segments_record("<", 1, 0, "node7", [], segments)])}
-    return darshan_log(modules, {1: path, 2: "/out/log"}, command=HOSTILE.replace("\n", " "), partial=(POSIX,))
+    return darshan_log(modules, {1: path, 2: "/out/log"}, command=HOSTILE.replace("\n", " "), partial=(POSIX,),
+                       metadata="lib_ver=3.5.0\nstoker_emulated=2.5 0 0.5 data 262144 0 4 0;\n")
 
 
 PROFILE_VALUES = ("job.seconds", "job.command", "remarks.0", "posix.reads", "stdio.writes", "read.bytes", "read.mb_per_s",
-                  "read.under_way_mb_per_s", "read.sequential_share", "read.consecutive_share", "time_share.read", "access_sizes.0.value",
-                  "strides.0.count", "files.0.path", "files.0.seconds", "files.1.bytes_written", "directories.0.path")
+                  "read.under_way_mb_per_s", "emulated.0.bytes_read", "emulated.0.read_mb_per_s", "emulated.0.reading_s", "read.sequential_share",
+                  "read.consecutive_share", "time_share.read", "access_sizes.0.value", "strides.0.count", "files.0.path", "files.0.seconds", "files.1.bytes_written", "directories.0.path")
 
 
 def check_profiles(browser, run):
     """Sessions of the I/O profiler: the first in full, others folded, one that is damaged."""
     copy = run.parent / "profiled"
     shutil.copytree(run, copy)
-    (copy / "io_profile-000005.darshan").write_bytes(profile_log(f"/data/{HOSTILE}"))
-    (copy / "io_profile-000010.darshan").write_bytes(profile_log("/data/a.jpg"))
-    (copy / "io_profile-000015.darshan").write_bytes(profile_log("/data/b.jpg")[:-1])
+    (copy / "io_profile-5.darshan").write_bytes(profile_log(f"/data/{HOSTILE}"))
+    (copy / "io_profile-10.darshan").write_bytes(profile_log("/data/a.jpg"))
+    (copy / "io_profile-15.darshan").write_bytes(profile_log("/data/b.jpg")[:-1])
     page = pathlib.Path(stoker(copy, "report", copy).strip())
     data = embedded(page)
     assert [session["file"] for session in data["runs"][0]["io_profiles"]] == [
-        f"io_profile-0000{step}.darshan" for step in ("05", "10", "15")]
+        f"io_profile-{step}.darshan" for step in (5, 10, 15)]
     for size in (DESKTOP, PHONE):
         shown = open_page(browser, page, size)
         check_values(shown, data, [f"runs.0.io_profiles.0.profile.{key}" for key in PROFILE_VALUES]
                      + ["runs.0.io_profiles.1.profile.read.bytes", "runs.0.io_profiles.2.error"])
-        [course] = [chart for chart in shown["charts"] if chart["title"] == "POSIX over the session, MB/s"]
+        [course] = [chart for chart in shown["charts"] if chart["title"] == "Read and written over the session, MB/s"]
         assert course["points"] > 20 and course["colours"] >= 1, course
-        for words in ("Sizes of reads and writes", "Files by time lost", "POSIX is incomplete", "cut off"):
+        for words in ("read, EMULATED tier data", "tier 'data' is EMULATED", "Sizes of reads and writes", "Files by time lost", "POSIX is incomplete", "cut off"):
             assert words in shown["text"], words
-    log = copy / "io_profile-000010.darshan"
+    log = copy / "io_profile-10.darshan"
     page = pathlib.Path(stoker(copy, "report", log).strip())
     assert page == pathlib.Path(f"{log}.html"), page
     shown = open_page(browser, page, PHONE)
     assert shown["kind"] == "profiles" and shown["title"].startswith(str(log)), shown["title"]
     check_values(shown, embedded(page), [f"profiles.0.profile.{key}" for key in PROFILE_VALUES])
     stoker(copy, "report", copy, log, code=2)
-    stoker(copy, "report", copy / "io_profile-000015.darshan", code=4)
+    stoker(copy, "report", copy / "io_profile-15.darshan", code=4)
 
 
 def check_killed(browser, folder):
