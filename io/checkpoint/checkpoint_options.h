@@ -116,8 +116,7 @@ struct CheckpointOptions {
     v("slots", slots, "The number of states that the snapshot memory holds.", Limits{1, 64});
     v("verify", verify,
       "Which copies are read back and checked: none, those that were drained, or all.");
-    v("layout", layout,
-      "Files of a set: one .safetensors, or those that TensorFlow's Saver writes.");
+    v("layout", layout, "Files of a set: one .safetensors, or those of TensorFlow's Saver.");
     v("shards", shards, "The number of files that share the bytes of a set (safetensors).",
       Limits{1, 256});
     v("durability", durability,

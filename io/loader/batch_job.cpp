@@ -10,7 +10,7 @@
 
 // How workers share a batch without a lock for each sample:
 //
-// 1. next_ is the next place to claim. A worker adds one and owns the place that it got.
+// 1. next_ is the next place to claim. A worker that adds one to it, below open_, owns the place.
 // 2. remaining_ is how many places are neither filled nor given up. A worker subtracts all that it
 //    filled at once, behind its last access to the batch.
 // 3. Whoever brings remaining_ to 0 finishes the batch. It sees what all others wrote, because
@@ -21,19 +21,28 @@
 namespace stoker {
 
 BatchJob::BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
-                   std::vector<int32_t> claims)
+                   std::vector<int32_t> claims, std::optional<int64_t> open)
     : batch_(std::move(batch)),
       samples_(std::move(samples)),
       claims_(std::move(claims)),
       spec_(spec),
       digest_(digest),
+      open_(open.value_or(batch_.size)),
       remaining_(batch_.size) {}
+
+std::optional<int64_t> BatchJob::claim() {
+  int64_t place = next_;
+  while (place < open_) {
+    if (next_.compare_exchange_weak(place, place + 1)) return place;
+  }
+  return std::nullopt;
+}
 
 bool BatchJob::work(SampleLoader& loader) {
   LoadCost cost;
   int64_t filled = 0;
-  for (int64_t claim; (claim = next_.fetch_add(1)) < batch_.size; ++filled) {
-    fill(claims_.empty() ? claim : claims_[static_cast<size_t>(claim)], loader, cost);
+  for (; const std::optional<int64_t> place = claim(); ++filled) {
+    fill(claims_.empty() ? *place : claims_[static_cast<size_t>(*place)], loader, cost);
   }
   // Who filled nothing must not touch the batch: it may be finished and taken by now.
   if (filled == 0) return false;
@@ -89,8 +98,7 @@ void BatchJob::finish(LoaderMeter& meter) {
 }
 
 bool BatchJob::cancel() {
-  const int64_t claimed = std::min(next_.exchange(batch_.size), batch_.size);
-  const int64_t unclaimed = batch_.size - claimed;
+  const int64_t unclaimed = batch_.size - next_.exchange(batch_.size);
   return remaining_.fetch_sub(unclaimed) == unclaimed;
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -21,13 +22,18 @@ namespace stoker {
 class BatchJob {
  public:
   // Fills place i of `batch`, whose slot and labels are there, with samples[i] of its epoch. Places
-  // are claimed in the order of `claims` (LargestFirst), or where that is empty as they come.
+  // are claimed in the order of `claims` (LargestFirst), or where that is empty as they come. The
+  // first `open` of them may be claimed; left out: all.
   BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
-           std::vector<int32_t> claims = {});
+           std::vector<int32_t> claims = {}, std::optional<int64_t> open = {});
 
   // Fills places until no place is left to claim. True: this call finished the batch. A sample's
   // failure is never thrown here.
   bool work(SampleLoader& loader);
+  // From now on the first `places` may be claimed. They never become fewer.
+  void open(int64_t places) { open_ = places; }
+  // Whether there is a place to claim now.
+  bool claimable() const { return next_ < open_; }
   // Nobody will take the batch: workers that wait for a tier need not go on. They work with this
   // token.
   void interrupt() { stop_.request_stop(); }
@@ -41,6 +47,8 @@ class BatchJob {
   const std::vector<int64_t>& samples() const { return samples_; }
 
  private:
+  // The next place to claim; nothing: none is left now.
+  std::optional<int64_t> claim();
   // Loads the sample of one place, or keeps its error.
   void fill(int64_t place, SampleLoader& loader, LoadCost& cost);
   // Called by the worker that filled the last place, alone.
@@ -53,6 +61,7 @@ class BatchJob {
   const bool digest_;
   std::stop_source stop_;
   std::atomic<int64_t> next_{0};
+  std::atomic<int64_t> open_;
   std::atomic<int64_t> remaining_;
   // Guards what follows, and batch_.cost while being filled.
   std::mutex mutex_;

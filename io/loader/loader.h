@@ -53,6 +53,8 @@ struct LoaderInfo {
   int64_t host_batches_ahead = 0;
   // ... and on a device that has memory of its own.
   int64_t device_batches_ahead = 0;
+  // Samples of the batches behind these, in host memory.
+  int64_t samples_ahead = 0;
   // Samples are read once, and stay on the device.
   bool resident = false;
   // All batches of training have batch_size samples.
@@ -70,7 +72,10 @@ struct LoaderInfo {
   std::string maps_files = {};
 
   // Are complete batches made before they are asked for?
-  bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
+  bool works_ahead() const {
+    return host_batches_ahead + device_batches_ahead > 0 ||
+           (samples_ahead > 0 && samples_ahead >= batch_size);
+  }
 };
 
 // The options of every loader, so that a sweep changes nothing but loader.type. Options that a type
@@ -81,9 +86,10 @@ struct LoaderOptions {
   int64_t batch_size = 64;
   Workers workers;
   bool pin_workers = false;
-  // Complete batches ahead: in host memory, and on the device.
+  // Complete batches ahead, in host memory and on the device; and samples of the next batches.
   int64_t prefetch_batches = 2;
   int64_t device_batches = 2;
+  int64_t samples_ahead = 0;
   bool shuffle = true;
   SampleOrder order = SampleOrder::permutation;
   int64_t window = 1000;
@@ -105,6 +111,10 @@ struct LoaderOptions {
       same_results("How many complete batches are made ahead in host memory."), Limits{1, 4096});
     v("device_batches", device_batches,
       same_results("How many batches are copied ahead to the device."), Limits{1, 4096});
+    v("samples_ahead", samples_ahead,
+      same_results("How many samples the workers may have finished or under way beyond the batch "
+                   "at hand. 0: none. TensorFlow's map(num_parallel_calls=N) holds N."),
+      Limits{0, 1 << 20});
     v("shuffle", shuffle,
       "Whether training takes the samples in a new order every epoch. Evaluation never shuffles.");
     v("order", order,

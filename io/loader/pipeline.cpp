@@ -1,5 +1,6 @@
 #include "io/loader/pipeline.h"
 
+#include <algorithm>
 #include <utility>
 
 // The life of a batch:
@@ -9,6 +10,9 @@
 // 2. The workers fill the slot, the oldest batch first (worker_pool.cpp, batch_job.cpp).
 // 3. next() waits for the oldest batch and hands it out. Only then it begins another one, so that
 //    no more slots are in use than the batches ahead and the one that the trainer holds.
+//    Samples ahead: when a batch is asked for, it is opened as a whole, and the first samples of
+//    the next one, so that workers who find no place in it go on there. Only the batch that was
+//    begun last is ever open in part.
 // 4. The batches that are ahead go on over the end of an epoch. next() says once that the epoch is
 //    over, and the start() of the next one finds its first batches on their way.
 // 5. A start() anywhere else gives up what is on its way and begins anew from there: workers that
@@ -16,6 +20,14 @@
 // 6. A next() that is interrupted leaves all as it is, and a start() at the same place finds it.
 
 namespace stoker {
+namespace {
+
+// Into how many batches of `size` so many samples reach.
+int64_t parts_of(int64_t samples, int64_t size) {
+  return size == 0 ? 0 : (samples + size - 1) / size;
+}
+
+}  // namespace
 
 Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs)
     : options_(options),
@@ -23,15 +35,18 @@ Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const I
       spec_(inputs.decoder.spec()),
       // One more than are ahead: the one that the trainer holds.
       slots_(inputs.allocate, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
-             info.host_batches_ahead + 1, inputs.may_hold),
+             info.host_batches_ahead + parts_of(info.samples_ahead, sampler_.part(0).size) + 1,
+             inputs.may_hold),
       workers_(inputs, info.workers, options.pin_workers && info.workers > 0,
                info.host_batches_ahead > 0 && !info.resident
                    ? inputs.meter.add_queue("ready", info.host_batches_ahead)
                    : nullptr),
       ahead_(static_cast<size_t>(info.host_batches_ahead)),
+      samples_ahead_(sampler_.part(0).size > 0 ? info.samples_ahead : 0),
       resident_(info.resident),
       largest_first_(inputs.dataset, inputs.split),
-      hints_(sampler_, inputs.dataset, inputs.split, info.host_batches_ahead > 0) {}
+      hints_(sampler_, inputs.dataset, inputs.split,
+             info.host_batches_ahead + info.samples_ahead > 0) {}
 
 Pipeline::~Pipeline() { cancel(); }
 
@@ -44,6 +59,7 @@ void Pipeline::start(int64_t epoch, int64_t first_batch) {
   cancel();
   asked_ = submitted_ = position;
   while (pending_.size() < ahead_) submit();
+  begin_samples(ahead_);
 }
 
 std::optional<Batch> Pipeline::next() {
@@ -53,6 +69,8 @@ std::optional<Batch> Pipeline::next() {
   }
   slots_.check_held();
   if (pending_.empty()) submit();
+  open(pending_.front(), pending_.front().batch.size);
+  begin_samples(std::max<size_t>(1, ahead_));
   await(pending_.front());
   PendingBatch pending = std::move(pending_.front());
   pending_.pop_front();
@@ -66,8 +84,10 @@ void Pipeline::begin(PendingBatch& pending) {
   // Where neighbours do not lie side by side, the order of reading is free, and a large sample that
   // is begun last would leave the other workers idle.
   std::vector<int32_t> claims;
-  if (pending.scattered) claims = largest_first_.places(pending.samples);
-  pending.job = make_job(pending.batch, pending.samples, options_.digest, std::move(claims));
+  // With samples ahead it waits for none, and what is ahead are the first ones.
+  if (pending.scattered && samples_ahead_ == 0) claims = largest_first_.places(pending.samples);
+  pending.job =
+      make_job(pending.batch, pending.samples, options_.digest, std::move(claims), pending.open);
   workers_.submit(pending.job);
 }
 
@@ -78,15 +98,38 @@ void Pipeline::await(PendingBatch& pending) {
 Batch Pipeline::finish(PendingBatch& pending) { return pending.job->take(); }
 
 std::shared_ptr<BatchJob> Pipeline::make_job(Batch batch, std::vector<int64_t> samples, bool digest,
-                                             std::vector<int32_t> claims) {
+                                             std::vector<int32_t> claims,
+                                             std::optional<int64_t> open) {
   batch.size = std::ssize(samples);
   batch.pixels = slots_.acquire();
   batch.labels = std::make_shared<std::vector<int64_t>>(samples.size());
   return std::make_shared<BatchJob>(std::move(batch), std::move(samples), spec_, digest,
-                                    std::move(claims));
+                                    std::move(claims), open);
 }
 
-void Pipeline::submit() {
+void Pipeline::begin_samples(size_t whole) {
+  int64_t left = samples_ahead_;
+  for (size_t i = whole; left > 0; ++i) {
+    if (i == pending_.size()) {
+      submit(left);
+    } else {
+      open(pending_[i], left);
+    }
+    left -= pending_[i].open;
+  }
+}
+
+void Pipeline::open(PendingBatch& pending, int64_t samples) {
+  const int64_t places = std::min(samples, pending.batch.size);
+  if (places <= pending.open) return;
+  if (!resident_) {
+    hints_.about_to_read(order_, pending.begin + pending.open, pending.begin + places);
+  }
+  pending.open = places;
+  workers_.open(pending.job, places);
+}
+
+void Pipeline::submit(int64_t samples) {
   if (submitted_.batch >= batches()) submitted_ = {submitted_.epoch + 1, 0};
   // An order takes time and memory for all samples, so it is computed once: the hints may have
   // computed the next epoch's already, in order to tell the data set what comes.
@@ -100,10 +143,12 @@ void Pipeline::submit() {
   pending.batch.whole = part.whole;
   pending.batch.filler = part.filler;
   pending.scattered = order_.scattered;
+  pending.begin = part.begin;
+  pending.open = std::min(samples, part.size);
   const auto first = order_.samples.begin() + part.begin;
   pending.samples.assign(first, first + part.size);
   // What is resident is not read again.
-  if (!resident_) hints_.about_to_read(order_, part.begin, part.begin + part.size);
+  if (!resident_) hints_.about_to_read(order_, part.begin, part.begin + pending.open);
   begin(pending);
   ++submitted_.batch;
 }

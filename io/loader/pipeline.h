@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,10 +16,11 @@
 namespace stoker {
 
 // The one mechanism behind all loaders of this folder: batches are begun in order, up to
-// LoaderInfo::host_batches_ahead of them before they are asked for, over the end of the epoch into
-// the next one; with 0 ahead, only the batch that is asked for. LoaderInfo::workers threads fill
-// them. A derived class says what beginning and finishing a batch means where that is not reading
-// all of its samples. Thread rule and failures: as Loader.
+// LoaderInfo::host_batches_ahead of them before they are asked for, and the first samples_ahead
+// samples of those behind them, over the end of the epoch into the next one; with 0 ahead, only the
+// batch that is asked for. LoaderInfo::workers threads fill them. A derived class says what
+// beginning and finishing a batch means where that is not reading all of its samples. Thread rule
+// and failures: as Loader.
 class Pipeline : public Loader {
  public:
   // `info`: what the options say of the loader. Throws what Sampler throws, and std::bad_alloc.
@@ -40,6 +42,9 @@ class Pipeline : public Loader {
     std::vector<int64_t> samples;
     // EpochOrder::scattered; false: workers keep to the order.
     bool scattered = false;
+    // Where it begins in the epoch's order, and how many samples of it may be read by now.
+    int64_t begin = 0;
+    int64_t open = 0;
     // That fills it; null: nothing is to be read.
     std::shared_ptr<BatchJob> job;
   };
@@ -52,9 +57,11 @@ class Pipeline : public Loader {
   // Called once after that: the batch. Throws what Loader::next does.
   virtual Batch finish(PendingBatch& pending);
 
-  // Begins the reading of `samples` into a slot, as a part of `batch`'s epoch. `claims`: BatchJob.
+  // Begins the reading of `samples` into a slot, as a part of `batch`'s epoch. `claims`, `open`:
+  // BatchJob; open left out: all.
   std::shared_ptr<BatchJob> make_job(Batch batch, std::vector<int64_t> samples, bool digest,
-                                     std::vector<int32_t> claims = {});
+                                     std::vector<int32_t> claims = {},
+                                     std::optional<int64_t> open = {});
 
   // For derived classes. The workers end before what they fill goes.
   const LoaderOptions options_;
@@ -70,12 +77,17 @@ class Pipeline : public Loader {
     int64_t batch = 0;
     bool operator==(const Position&) const = default;
   };
-  // Begins the next batch.
-  void submit();
+  // Begins the next batch, or its first samples: at most so many.
+  void submit(int64_t samples = std::numeric_limits<int64_t>::max());
+  // Lets the workers go on to so many samples of the batch that was begun last.
+  void open(PendingBatch& pending, int64_t samples);
+  // Begins what may be done of the samples behind the first `whole` batches that are on their way.
+  void begin_samples(size_t whole);
   // Interrupts all that is on its way; no worker is at it afterwards.
   void cancel();
 
   const size_t ahead_;
+  const int64_t samples_ahead_;
   const bool resident_;
   LargestFirst largest_first_;
   ReadHints hints_;

@@ -7,9 +7,15 @@ namespace {
 
 struct ThreadedOptions : LoaderOptions {
   static constexpr std::array kIdle{"prefetch_batches", "device_batches"};
+  LoaderInfo info() const {
+    LoaderInfo info = LoaderOptions::info();
+    info.samples_ahead = samples_ahead;
+    return info;
+  }
 };
 
-// The 2018 study's parallel map: workers fill the batch that is being asked for, and nothing ahead.
+// The 2018 study's parallel map: workers fill the batch that is being asked for, and ahead of it
+// nothing, or, as TensorFlow's map does, so many samples.
 class Threaded final : public Pipeline {
  public:
   using Options = ThreadedOptions;
@@ -18,7 +24,7 @@ class Threaded final : public Pipeline {
 };
 
 struct PrefetchedOptions : LoaderOptions {
-  static constexpr std::array kIdle{"device_batches"};
+  static constexpr std::array kIdle{"device_batches", "samples_ahead"};
   LoaderInfo info() const { return LoaderOptions::info(prefetch_batches); }
 };
 

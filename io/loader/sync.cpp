@@ -7,7 +7,8 @@ namespace stoker {
 namespace {
 
 struct SyncOptions : LoaderOptions {
-  static constexpr std::array kIdle{"workers", "pin_workers", "prefetch_batches", "device_batches"};
+  static constexpr std::array kIdle{"workers", "pin_workers", "prefetch_batches", "device_batches",
+                                    "samples_ahead"};
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info();
     info.workers = 0;

@@ -16,7 +16,7 @@
 // 1. jobs_ holds the jobs with places left to claim, oldest first. All workers work on the first of
 //    them, so that the batch that the trainer needs next is filled by all.
 // 2. A worker comes back from a job when nothing is left to claim. It takes the job out of jobs_,
-//    while other workers may still be at its last places.
+//    while other workers may still be at its last places. open() puts the newest job there again.
 // 3. The worker that fills the last place finishes the job: it takes it out of unfinished_ and
 //    wakes whoever waits for it.
 // 4. cancel() ends the claiming. If no worker is at a place, the job is over at once; otherwise the
@@ -83,6 +83,15 @@ void WorkerPool::submit(std::shared_ptr<BatchJob> job) {
   work_.notify_all();
 }
 
+void WorkerPool::open(const std::shared_ptr<BatchJob>& job, int64_t places) {
+  {
+    std::lock_guard lock(mutex_);
+    job->open(places);
+    if (jobs_.empty() || jobs_.back() != job) jobs_.push_back(job);
+  }
+  work_.notify_all();
+}
+
 void WorkerPool::wait(const std::shared_ptr<BatchJob>& job) {
   {
     std::unique_lock lock(mutex_);
@@ -128,7 +137,8 @@ void WorkerPool::run(SampleLoader& loader, int64_t number) {
       return job->work(loader);
     }();
     lock.lock();
-    std::erase(jobs_, job);  // nothing is left to claim, whoever sees it first
+    // Nothing is left to claim, whoever sees it first; unless more was opened meanwhile.
+    if (!job->claimable()) std::erase(jobs_, job);
     if (finished) {
       if (ready_) ready_->put();
       unfinished_.erase(job.get());

@@ -34,6 +34,9 @@ class WorkerPool {
 
   // Queues a job behind those before it. Does not block.
   void submit(std::shared_ptr<BatchJob> job);
+  // Lets workers claim the first `places` places of the job, which is the newest one. Does not
+  // block.
+  void open(const std::shared_ptr<BatchJob>& job, int64_t places);
   // Blocks until the job is finished. Once for each job that was submitted and not cancelled.
   // Interrupted: it did not wait, and may be called again.
   void wait(const std::shared_ptr<BatchJob>& job);

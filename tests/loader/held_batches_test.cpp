@@ -76,7 +76,9 @@ TEST_P(HeldBatches, without_a_limit_may_be_all_of_an_epoch_and_outlive_the_loade
   EXPECT_GT(sum, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Loaders, HeldBatches, ::testing::Values("sync", "threaded", "prefetched"));
+INSTANTIATE_TEST_SUITE_P(Loaders, HeldBatches,
+                         ::testing::Values("sync", "threaded", "threaded, samples_ahead: 3",
+                                           "threaded, samples_ahead: 20", "prefetched"));
 
 }  // namespace
 }  // namespace stoker

@@ -16,7 +16,9 @@ namespace {
 struct ReadAheadSetup {
   explicit ReadAheadSetup(bool own_memory = true) : device(own_memory) {}
   std::unique_ptr<Loader> make(const std::string& options) {
-    const Node node = parse_yaml("{batch_size: 5, workers: 3, " + options + "}", "t.yaml");
+    const std::string batch =
+        options.find("batch_size") == std::string::npos ? "batch_size: 5, " : "";
+    const Node node = parse_yaml("{" + batch + "workers: 3, " + options + "}", "t.yaml");
     return Registry<Loader>::global()
         .parse(Section(node, "", "loader", nullptr))
         .create({dataset,
@@ -55,6 +57,39 @@ TEST(ReadAhead, sync_and_threaded_decode_only_what_is_asked_for) {
     loader->next();
     EXPECT_EQ(setup.settled(), 5) << type;
   }
+}
+
+TEST(ReadAhead, threaded_holds_samples_ahead_of_the_batch_at_hand) {
+  for (const int64_t ahead : {1, 3, 5, 7, 15, 22}) {
+    ReadAheadSetup setup;
+    const auto loader = setup.make("type: threaded, samples_ahead: " + std::to_string(ahead));
+    loader->start(0, 0);
+    EXPECT_EQ(setup.settled(), ahead);
+    for (int64_t taken = 5; taken <= 20; taken += 5) {
+      loader->next();
+      EXPECT_EQ(setup.settled(), taken + ahead);
+    }
+    loader->start(0, 2);  // elsewhere: what was ahead is lost
+    EXPECT_EQ(setup.settled(), 20 + ahead + ahead);
+    while (loader->next()) continue;
+    EXPECT_EQ(setup.settled(), 20 + ahead + 30 + ahead);
+    loader->start(1, 0);  // where it is: nothing is lost
+    EXPECT_EQ(setup.settled(), 20 + ahead + 30 + ahead);
+  }
+}
+
+// The last batch is smaller than what is ahead of it.
+TEST(ReadAhead, samples_ahead_reach_over_a_batch_that_is_not_full) {
+  ReadAheadSetup setup;
+  const auto loader =
+      setup.make("type: threaded, samples_ahead: 8, drop_last: false, batch_size: 19");
+  loader->start(0, 0);
+  loader->next();
+  EXPECT_EQ(setup.settled(), 27);
+  loader->next();
+  EXPECT_EQ(setup.settled(), 38 + 8);  // 2 of this epoch, 6 of the next one
+  EXPECT_EQ(loader->next()->size, 2);
+  EXPECT_EQ(setup.settled(), 40 + 8);
 }
 
 TEST(ReadAhead, prefetched_holds_prefetch_batches_ready) {

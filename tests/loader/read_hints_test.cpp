@@ -73,7 +73,9 @@ struct Hinted {
   FakeDevice device{true};
 };
 
-constexpr const char* kHintedLoaders[] = {"sync", "threaded", "prefetched", "device_prefetched"};
+constexpr const char* kHintedLoaders[] = {
+    "sync",       "threaded",         "threaded, samples_ahead: 3", "threaded, samples_ahead: 20",
+    "prefetched", "device_prefetched"};
 constexpr const char* kHintedOrders[] = {"permutation", "shards, window: 25",
                                          "shards, window: 9, cycle_length: 3",
                                          "shards, window: 1000"};
@@ -93,6 +95,15 @@ TEST(ReadHints, whatever_is_read_was_announced_over_epochs_and_after_a_resume) {
       EXPECT_EQ(hinted.dataset.unannounced(), std::vector<int64_t>()) << type << ", " << order;
     }
   }
+}
+
+TEST(ReadHints, samples_ahead_are_announced_and_no_others) {
+  Hinted hinted;
+  const auto loader = hinted.make("type: threaded, samples_ahead: 3");
+  loader->start(0, 0);
+  EXPECT_EQ(hinted.dataset.said().size(), 3u);
+  loader->next();
+  EXPECT_EQ(hinted.dataset.said().size(), 7u + 3);
 }
 
 TEST(ReadHints, shards_are_announced_as_they_lie_a_stretch_ahead_of_what_is_asked_for) {

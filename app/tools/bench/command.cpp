@@ -25,8 +25,8 @@ void add_read(const Command& bench) {
           "Numbers of threads to measure, e.g. 1,2,4,8. Each thread has one sample in flight.")
       .range(1, 1024);
   command.flag("--pipeline", arguments.pipeline,
-               "Read through the loader `threaded`, with --threads workers. Without it, plain "
-               "threads read.");
+               "Read through the loader `threaded`, with --threads workers and as many samples "
+               "ahead, as TensorFlow's map(). Without it, plain threads read.");
   command.flag("--loader", arguments.loader,
                "Read through the experiment's own loader, with --threads workers, in its own order "
                "and with its own reading ahead.");

@@ -149,7 +149,9 @@ std::string what_is_done(const ReadBenchArguments& arguments) {
                            : arguments.stages == "decode" ? "reading and decoding at full size"
                                                           : "reading and the whole decoder";
   if (arguments.loader) return what + ", by the configured loader, in its order";
-  return what + (arguments.pipeline ? ", in order and in batches, by the loader `threaded`" : "");
+  return what + (arguments.pipeline ? ", in order and in batches, by the loader `threaded` with as "
+                                      "many samples ahead as threads"
+                                    : "");
 }
 
 std::string read_text(const ExperimentData& data, const ReadBenchArguments& arguments,

@@ -190,8 +190,9 @@ ReadPass pipeline_reads(const Dataset& dataset, const DataOptions& experiment, R
                                                    const std::vector<int64_t>& samples) {
     std::unique_ptr<Loader>& loader = loaders->by_threads[threads];
     if (!loader) {
-      loader = make_loader(default_component<Loader>("threaded"), dataset, *loaders->parts, seed,
-                           batch, threads);
+      const Component<Loader> map = changed(default_component<Loader>("threaded"),
+                                            {fmt::format("samples_ahead={}", threads)});
+      loader = make_loader(map, dataset, *loaders->parts, seed, batch, threads);
     }
     return take_batches(*loader, epoch, std::ssize(samples));
   };

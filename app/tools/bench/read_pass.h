@@ -53,8 +53,9 @@ using ReadPass = std::function<ReadRepetition(int64_t threads, int64_t epoch,
 ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages stages,
                     uint64_t seed, bool libjpeg);
 
-// The loader `threaded` with `threads` workers does what TensorFlow's parallel map does: it keeps
-// the order of the input and makes batches of `batch` samples (Chien et al. 2018). ReadStages::read
+// The loader `threaded` with `threads` workers and as many samples ahead does what TensorFlow's
+// parallel map does: it keeps the order of the input and makes batches of `batch` samples (Chien et
+// al. 2018). ReadStages::read
 // drops the bytes. The data set must outlive the pass. Error(ExitCode::config) for
 // ReadStages::decode, which no loader does. Bad samples are replaced and count both as bad and, by
 // their replacements, as images.

@@ -83,6 +83,9 @@ void SimulationOptions::check(const Section& section) const {
   if (std::ranges::find(known, workload.loader.type()) == known.end()) {
     at.fail("loader", "must be sync, threaded, prefetched or device_prefetched");
   }
+  if (loader.samples_ahead > 0) {
+    at.fail("loader", "must have samples_ahead: 0, as what is ahead is whole batches here");
+  }
   if (loader.batch_size > data.samples)
     at.fail("loader", "must have a batch_size of at most data.samples");
   if (loader.batch_size < machine.ranks()) {

@@ -170,7 +170,8 @@ NodeNeed node_need(const SizeArguments& arguments, const SimulationInputs& given
       need.images_per_s * static_cast<double>(workload.data.requests + workload.data.metadata);
   const LoaderInfo loader = workload.loader.info();
   // One is at the GPU, and one is being filled.
-  const int64_t batches = loader.host_batches_ahead + 2;
+  const int64_t begun = (loader.samples_ahead + loader.batch_size - 1) / loader.batch_size;
+  const int64_t batches = loader.host_batches_ahead + begun + 2;
   need.batch_bytes =
       static_cast<uint64_t>(batches * loader.batch_size / machine.nodes) * pixel_bytes;
 

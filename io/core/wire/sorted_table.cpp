@@ -119,7 +119,7 @@ void SortedTableWriter::end_block() {
 }
 
 std::string SortedTableWriter::append(const std::string& block) {
-  const std::string handle = wire_varint(file_.size()) + wire_varint(block.size());
+  std::string handle = wire_varint(file_.size()) + wire_varint(block.size());
   file_ += block;
   file_ += '\0';
   const Bytes summed = bytes_of(file_).last(block.size() + 1);

@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include <array>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,6 +17,7 @@ namespace stoker {
 namespace {
 
 struct DevicePrefetchedOptions : LoaderOptions {
+  static constexpr std::array kIdle{"samples_ahead"};
   LoaderInfo info() const { return LoaderOptions::info(prefetch_batches, device_batches); }
 };
 

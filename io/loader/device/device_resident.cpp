@@ -13,7 +13,7 @@ namespace stoker {
 namespace {
 
 struct DeviceResidentOptions : LoaderOptions {
-  static constexpr std::array kIdle{"device_batches"};
+  static constexpr std::array kIdle{"device_batches", "samples_ahead"};
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info(prefetch_batches);
     info.resident = true;

@@ -179,9 +179,11 @@ Finding no_pause(const Evidence& e, double cost) {
   } else {
     finding.cause = "no_prefetch";
     finding.text = fmt::format(
-        "Loader {} does nothing ahead: reading and training take turns although they could go on "
-        "side by side.",
-        e.loader);
+        "Loader {} {}: reading and training take turns although they could go on side by side.",
+        e.loader,
+        whole_setting(e.config, "loader.samples_ahead").value_or(0) > 0
+            ? "has samples ahead, but no batch"
+            : "does nothing ahead");
     finding.overrides = {"loader.type=prefetched"};
   }
   return finding;
