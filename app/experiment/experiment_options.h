@@ -82,7 +82,9 @@ struct EvaluationOptions {
   template <class V>
   void visit(V& v) {
     v("enabled", enabled, "Evaluate on the test split at the end of the run.");
-    v("every_epochs", every_epochs, "Evaluate whenever this number of epochs has ended, too.",
+    v("every_epochs", every_epochs,
+      "Evaluate whenever this number of epochs has ended, too. An emulated device evaluates only "
+      "if this is given: the test split is read, and takes its time.",
       Limits{1, 1e9});
     v("metric", metric,
       "What is measured. Its first measure is the score by which checkpoint.keep_best chooses.");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/run/environment.h"
+#include "app/time_log/time_log.h"
 #include "app/train/ranks/across_ranks.h"
 #include "app/train/ranks/agreement.h"
 #include "app/train/report.h"
@@ -98,15 +99,14 @@ RunRecord Trainer::run(std::function<void()> started) {
   const ExitCode before = code_;
   write_file([&] { write_summary(); });
   if (sinks_) sinks_->flush();
+  add_time_log();
   look_for_directory();
   for (const std::string& lost :
        {moved_, sinks_ ? sinks_->lost() : "", digests_.error(), log_.error()}) {
     if (!lost.empty() && code_ == ExitCode::ok) fail(ExitCode::environment, lost);
   }
-  if (code_ != before) {
-    end();
-    write_file([&] { write_summary(); });
-  }
+  if (code_ != before) end();
+  if (code_ != before || !time_log_.is_null()) write_file([&] { write_summary(); });
   return experiment_.hub().record();
 }
 
@@ -263,8 +263,20 @@ RunHistory Trainer::history() {
   return history;
 }
 
+void Trainer::add_time_log() {
+  if (code_ != ExitCode::ok || !has_time_log(directory_.path())) return;
+  try {
+    share(peers_, "");  // the others' files are whole
+    if (!peers_.ranks().first()) return;
+    time_log_ = time_log_figures(read_time_logs({directory_.path()}, 0), 0);
+  } catch (const Error& error) {
+    log_.warn(std::string("the summary has no figures of the TimeLogger: ") + error.what());
+  }
+}
+
 void Trainer::write_summary() {
   summary_ = summary_json(experiment_, progress_ ? history() : before_);
+  if (!time_log_.is_null()) summary_["timelogger"] = time_log_;
   directory_.write("summary.json", json_text(summary_, 2) + "\n");
 }
 

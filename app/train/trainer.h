@@ -45,10 +45,10 @@ class Trainer {
 
   // Trains until all steps are done, a signal asks to stop, or something fails; always writes
   // summary.json, and skipped.csv and tolerated.csv if samples were bad or damaged, before the
-  // sinks are flushed, and again if the flush fails. An Error, or a shortage of the machine,
-  // becomes part of the record, so that what was measured before it is not lost; anything else is
-  // thrown. started: called when the first batch is there, or when it is known that no batch will
-  // come.
+  // sinks are flushed, and again if the flush fails or the sink `timelogger` adds to it. An Error,
+  // or a shortage of the machine, becomes part of the record, so that what was measured before it
+  // is not lost; anything else is thrown. started: called when the first batch is there, or when it
+  // is known that no batch will come.
   RunRecord run(std::function<void()> started = [] {});
   // After run(): what summary.json holds. Lives as long as the trainer.
   const nlohmann::json& summary() const { return summary_; }
@@ -107,6 +107,9 @@ class Trainer {
   void offer_checkpoint(bool epoch_ended, bool last);
   // The history of the run, earlier processes included.
   RunHistory history();
+  // After the sinks are flushed: rank 0 computes what the records of all ranks' sinks `timelogger`
+  // come to, for the summary. Does nothing without that sink, or if the run has failed.
+  void add_time_log();
   // Writes summary.json and sets summary(). May be called again.
   void write_summary();
 
@@ -126,6 +129,7 @@ class Trainer {
   bool unevaluated_ = false;  // a signal came in an evaluation
   std::string moved_;         // what became of the run directory; empty: nothing
   nlohmann::json summary_;
+  nlohmann::json time_log_;  // null: there are no figures of it
   // Measurements.
   StepLedger ledger_;
   ExchangeTime exchange_time_;

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/timelogger.h"
+#include "app/tools/report/timeline.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 #include "tests/fuzz/target.h"

@@ -4,7 +4,7 @@ import csv
 import json
 import unittest
 
-from stoker import StokerTest
+from stoker import StokerTest, read_summary
 from training_run import BATCH, ENDLESS, STEPS, recorded
 
 MICROSECOND = 2e-6  # to which each record is cut
@@ -33,6 +33,25 @@ class RecordsTest(StokerTest):
         self.records = records(run)
         self.check_iterations(summary)
         self.check_checkpoints(summary)
+
+    def test_the_summary_has_what_the_command_computes(self):
+        for ranks in 1, 2:
+            self.stoker("launch", "trial.yaml", f"--ranks={ranks}", "distributed={}", "loader.batch_size=10",
+                        "checkpoint={type: none}", "--quiet")
+            computed = self.json("timelogger", self.latest)
+            for of_files in "files", "records", "bad_lines", "joined", "read_bytes", "read_mb_per_s":
+                computed.pop(of_files)
+            summary = read_summary(self.latest)
+            self.assertEqual(summary["timelogger"], computed)
+            self.assertEqual(summary["timelogger"]["nodes"], ranks)
+            self.assertGreater(summary["timelogger"]["hepcnnb"]["read_share"], 0)
+            self.assertGreater(summary["timelogger"]["cdb"]["index"], 0)
+            if ranks > 1:
+                self.assertNotIn("timelogger", read_summary(self.latest / "rank-1"))
+
+    def test_without_the_sink_there_is_none(self):
+        summary, _ = self.train("metrics.sinks=[{type: csv}]")
+        self.assertNotIn("timelogger", summary)
 
     def check_jsonl(self, run, summary):
         reports = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]

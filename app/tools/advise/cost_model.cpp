@@ -95,7 +95,7 @@ TierCostModel cost_model(const Component<Storage>& tier, const std::string& name
                          const std::string& fit, const std::string& option) {
   if (!fit.empty()) return fitted(fit);
   if (const auto* emulated = tier.options<EmulatedOptions>()) {
-    return {"emulated", emulated->figures.costs(), {}, kEmulation};
+    return {"emulated", emulated->costs(), {}, kEmulation};
   }
   if (tier.info().in_memory) {
     TierCosts free;

@@ -1,3 +1,4 @@
+#include "app/base/rank_directories.h"
 #include "app/tools/report/compare.h"
 
 #include <fmt/format.h>

@@ -95,15 +95,6 @@ std::string newest_run(const std::string& path, bool ended) {
   return last.second.empty() ? path : last.second;
 }
 
-std::vector<std::string> directories_of_ranks(const std::string& directory) {
-  std::vector<std::string> all{directory};
-  for (int rank = 1;; ++rank) {
-    const std::string other = fmt::format("{}/rank-{}", directory, rank);
-    if (!std::filesystem::is_directory(other)) return all;
-    all.push_back(other);
-  }
-}
-
 nlohmann::json record_of(const RunFiles& run) {
   nlohmann::json record = run.summary;
   if (!record.contains("plan")) {

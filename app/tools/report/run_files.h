@@ -42,9 +42,6 @@ bool is_sweep(const std::string& directory);
 // summary.json. What holds no run is given back as it is, for the reader's own message.
 std::string newest_run(const std::string& path, bool ended);
 
-// The directory, and if the run had many ranks, those of the other ranks in it: "rank-1" ...
-std::vector<std::string> directories_of_ranks(const std::string& directory);
-
 // Error(ExitCode::environment), which names what is missing, if `directory` is not that of a run
 // that has ended.
 RunFiles read_run(const std::string& directory);

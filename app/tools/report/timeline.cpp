@@ -46,4 +46,21 @@ Timeline read_timeline(std::string_view text, const std::string& path) {
   return timeline;
 }
 
+nlohmann::json joined_figures(const TimeLog& log, const Timeline& timeline) {
+  const auto length = [](const TimeSpans& united) {
+    return 1e-6 * static_cast<double>(total(united));
+  };
+  const TimeSpans window{timeline.window};
+  const TimeSpans reads = intersect(reads_of(log), window);
+  const TimeSpans alone = subtract(reads, timeline.operations);
+  return {{"path", timeline.path},
+          {"what", timeline.what},
+          {"window_s", length(window)},
+          {"operations_s", length(timeline.operations)},
+          {"read_s", length(reads)},
+          {"hidden_s", length(intersect(reads, timeline.operations))},
+          {"exposed_s", length(alone)},
+          {"idle_s", length(subtract(subtract(window, timeline.operations), alone))}};
+}
+
 }  // namespace stoker

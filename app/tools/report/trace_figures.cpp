@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/tools/report/intervals.h"
+#include "app/time_log/intervals.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 

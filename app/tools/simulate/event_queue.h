@@ -13,9 +13,9 @@ using SimTime = int64_t;
 inline double sim_seconds(SimTime time) { return 1e-9 * static_cast<double>(time); }
 inline SimTime sim_time(double seconds) { return static_cast<SimTime>(1e9 * seconds + 0.5); }
 
-// What happens in a simulation, and to whom: `who` is the number of a part of a request, a worker,
+// What happens in a simulation, and to whom: `who` is the number of a request, a worker,
 // a writer of checkpoints or a node: below 2^30.
-enum class SimEventKind : uint32_t { part, item, checkpoint, core };
+enum class SimEventKind : uint32_t { request, item, checkpoint, core };
 
 // 16 bytes, so that a queue of all workers of 9,216 ranks stays in a core's cache. A value.
 struct SimEvent {

@@ -66,8 +66,7 @@ Options options_of(const Component<T>& component, const char* key) {
 
 void SimulatedTier::check(const Section& section) const {
   figures.check(section);
-  if (stripe_count > stripes) section.fail("stripe_count", "must be at most stripes");
-  if (stripe_bytes.bytes == 0) section.fail("stripe_bytes", "must be more than 0");
+  layout.check(section);
 }
 
 void SimulatedMachine::check(const Section& section) const {

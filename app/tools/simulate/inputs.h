@@ -11,29 +11,23 @@
 #include "io/core/config/registry.h"
 #include "io/loader/loader.h"
 #include "io/storage/emulated/tier_figures.h"
+#include "io/storage/emulated/tier_layout.h"
 
 // What a simulation is given. Values; every one of them has a key in YAML, and an origin: a
 // measured run, the file, an override, or the default.
 
 namespace stoker {
 
-// A tier: devices as an emulated tier models them, and how objects lie on them. Its figures are
-// those of one device (a stripe: on Lustre an object storage target).
+// A tier: devices as an emulated tier models them, and how objects lie on them.
 struct SimulatedTier {
   TierFigures figures;
-  int64_t stripes = 1;
-  int64_t stripe_count = 1;
-  ByteSize stripe_bytes{1 << 20};
+  TierLayout layout;
   bool per_node = false;
 
   template <class V>
   void visit(V& v) {
     figures.visit(v);
-    v("stripes", stripes, "Number of devices with these figures.", Limits{1, 100000});
-    v("stripe_count", stripe_count, "Number of devices over which one object is spread.",
-      Limits{1, 100000});
-    v("stripe_bytes", stripe_bytes,
-      "How many bytes of an object lie on one device before the next one follows.");
+    layout.visit(v);
     v("per_node", per_node,
       "true: each node has such a tier of its own. false: all nodes share one.");
   }

@@ -92,7 +92,11 @@ Operations operations(const nlohmann::json& tier, bool moving) {
 void put_tier(Inputs& inputs, const std::string& name, const Component<Storage>& tier) {
   const std::string key = "machine.storage." + name;
   if (const auto* emulated = tier.options<EmulatedOptions>()) {
-    return inputs.put(key, dump_struct(emulated->figures), kConfig);
+    Node node = dump_struct(emulated->figures);
+    for (Node::Entry& entry : dump_struct(emulated->layout).entries) {
+      node.entries.push_back(std::move(entry));
+    }
+    return inputs.put(key, node, kConfig);
   }
   const std::string of = "tiers." + name;
   const auto rate = [&](const std::string& op) {

@@ -81,7 +81,7 @@ class Simulation {
   void happen() {
     const SimEvent event = events_.take();
     switch (event.kind) {
-      case SimEventKind::part:
+      case SimEventKind::request:
         if (const auto done = tiers_.go_on(event.who)) passed(done->owner, done->end);
         return;
       case SimEventKind::checkpoint:

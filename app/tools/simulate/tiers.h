@@ -16,8 +16,7 @@ namespace stoker {
 // The tiers of a machine: the devices of emulated tiers (io/storage/emulated, the same code), which
 // here are asked in a simulation's time. One thread.
 //
-// A request is an operation of an owner, on one or several devices (stripes): its part on each is
-// an event whenever that goes on.
+// A request is an operation of an owner, which is an event whenever it goes on.
 class SimulatedTiers {
  public:
   SimulatedTiers(const SimulatedMachine& machine, uint64_t seed, EventQueue& events);
@@ -33,37 +32,28 @@ class SimulatedTiers {
   // node: that asks. owner: comes back with what is finished. Nothing: it is on its way.
   std::optional<Finished> begin(SimTime now, size_t tier, int64_t node,
                                 const TierOperation& operation, uint32_t owner);
-  // By an event of kind `part`.
-  std::optional<Finished> go_on(size_t part);
+  // By an event of kind `request`.
+  std::optional<Finished> go_on(size_t request);
 
   uint64_t bytes_read() const { return bytes_read_; }
 
  private:
   struct Tier {
-    SimulatedTier options;
     size_t first_model;  // the model of node 0
+    bool per_node;
   };
   struct Request {
-    uint32_t owner;
-    uint32_t parts_left;
-    SimTime end;
+    TierPassage passage = {};
+    uint32_t owner = 0;
+    TierModel* model = nullptr;
   };
-  struct Part {
-    TierPassage passage;
-    uint32_t request;
-    TierModel* model;
-  };
-  template <class T>
-  static uint32_t place(std::vector<T>& all, std::vector<uint32_t>& free);
-  std::optional<Finished> passed(uint32_t part);
 
   EventQueue& events_;
   std::map<std::string, size_t> numbers_;
   std::vector<Tier> tiers_;
   std::deque<TierModel> models_;
   std::vector<Request> requests_;
-  std::vector<Part> parts_;
-  std::vector<uint32_t> free_requests_, free_parts_;
+  std::vector<uint32_t> free_;
   uint64_t bytes_read_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "io/storage/emulated/emulates.h"
 #include "io/storage/emulated/tier_model.h"
@@ -29,13 +30,18 @@ std::string identity_of(const EmulatedOptions& options, const std::string& name,
 std::shared_ptr<TierModel> make_model(const EmulatedOptions& options, const Storage& inner,
                                       const Storage::Inputs& inputs) {
   const std::string identity = identity_of(options, inputs.name, inner);
-  TierCosts costs = options.figures.costs();
-  costs.seed = tier_object(identity);
   const bool shared = options.shared && !inputs.name.empty();
-  auto share = shared ? std::make_shared<TierShare>(identity) : std::make_shared<TierShare>();
-  if (!share->remark().empty()) inputs.remark(share->remark());
-  if (inputs.meter != nullptr) inputs.meter->used_by(share->processes());
-  return std::make_shared<TierModel>(TierDevice(costs, std::move(share)), inputs.meter);
+  std::vector<TierDevice> devices;
+  for (int64_t i = 0; i < options.layout.stripes; ++i) {
+    const std::string one = i == 0 ? identity : fmt::format("{}\n{}", identity, i);
+    TierCosts costs = options.figures.costs();
+    costs.seed = tier_object(one);
+    auto share = shared ? std::make_shared<TierShare>(one) : std::make_shared<TierShare>();
+    if (!share->remark().empty() && i == 0) inputs.remark(share->remark());
+    if (inputs.meter != nullptr && i == 0) inputs.meter->used_by(share->processes());
+    devices.emplace_back(costs, std::move(share));
+  }
+  return std::make_shared<TierModel>(std::move(devices), options.layout, inputs.meter);
 }
 
 // What WrappedStorage does with each operation on an object: the caller goes on when the device

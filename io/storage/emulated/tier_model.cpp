@@ -35,10 +35,34 @@ TierOp tier_op(TierOperation::Kind kind) {
   return kind == Kind::read ? TierOp::read : kind == Kind::write ? TierOp::write : TierOp::other;
 }
 
+// The part that gets somewhere next. Null: all are through.
+TierPassage::Part* next_part(TierPassage& passage) {
+  TierPassage::Part* next = passage.first.left > 0 ? &passage.first : nullptr;
+  for (TierPassage::Part& part : passage.others) {
+    if (part.left > 0 && (next == nullptr || part.at < next->at)) next = &part;
+  }
+  return next;
+}
+
+// Says of the whole what its parts say.
+void settle(TierPassage& passage) {
+  const TierPassage::Part* const next = next_part(passage);
+  passage.left = passage.first.left;
+  passage.at = next != nullptr ? next->at : passage.first.at;
+  for (const TierPassage::Part& part : passage.others) {
+    passage.left += part.left;
+    if (next == nullptr) passage.at = std::max(passage.at, part.at);
+  }
+}
+
 }  // namespace
 
 TierModel::TierModel(TierDevice device, TierMeter* meter, TierClock clock)
-    : device_(std::move(device)), meter_(meter), clock_(std::move(clock)) {}
+    : TierModel(std::vector{std::move(device)}, {}, meter, std::move(clock)) {}
+
+TierModel::TierModel(std::vector<TierDevice> devices, const TierLayout& layout, TierMeter* meter,
+                     TierClock clock)
+    : devices_(std::move(devices)), layout_(layout), meter_(meter), clock_(std::move(clock)) {}
 
 // How long ago; 0: it has yet to come.
 Clock::duration TierModel::since(TimePoint time) const {
@@ -46,17 +70,32 @@ Clock::duration TierModel::since(TimePoint time) const {
 }
 
 TierPassage TierModel::enter(TimePoint arrival, const TierOperation& operation) {
-  const auto [ready, arm, processes] = device_.admit(arrival, operation, since(arrival));
-  if (meter_ != nullptr) meter_->used_by(processes);
-  return {operation.kind, operation.bytes, ready, arm};
+  const TierParts parts(layout_, operation);
+  TierPassage passage{.kind = operation.kind};
+  for (uint64_t i = 0; i < parts.size(); ++i) {
+    const TierOperation own = parts[i];
+    const size_t device = parts.device(i);
+    const auto [ready, arm, processes] = devices_[device].admit(arrival, own, since(arrival));
+    if (meter_ != nullptr) meter_->used_by(processes);
+    const TierPassage::Part part{device, own.bytes, ready, arm};
+    if (i == 0) {
+      passage.first = part;
+    } else {
+      passage.others.push_back(part);
+    }
+  }
+  settle(passage);
+  return passage;
 }
 
 void TierModel::go_on(TierPassage& passage) {
+  TierPassage::Part& part = *next_part(passage);
   const TierDevice::Piece piece =
-      device_.transfer({passage.at, passage.kind, passage.left, passage.arm, since(passage.at)});
-  passage.left -= piece.bytes;
-  passage.at = piece.end;
-  passage.arm = {};
+      devices_[part.device].transfer({part.at, passage.kind, part.left, part.arm, since(part.at)});
+  part.left -= piece.bytes;
+  part.at = piece.end;
+  part.arm = {};
+  settle(passage);
 }
 
 void TierModel::passed(TimePoint arrival, TimePoint modelled, TimePoint done) {

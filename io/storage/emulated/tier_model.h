@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "io/core/interruption.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/thread_slots.h"
 #include "io/metrics/tier_meter.h"
 #include "io/storage/emulated/tier_device.h"
+#include "io/storage/emulated/tier_layout.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
@@ -21,15 +23,23 @@ struct TierClock {
   std::function<void(TimePoint)> sleep_until = sleep_interruptibly;
 };
 
-// An operation on its way through a device. A value that only its TierModel changes.
+// An operation on its way through its devices. A value that only its TierModel changes.
 struct TierPassage {
+  // On one of them.
+  struct Part {
+    size_t device;
+    uint64_t left;
+    TimePoint at;
+    Clock::duration arm;  // of the first piece of its transfer
+  };
   TierOperation::Kind kind;
-  uint64_t left;        // bytes that have yet to pass
-  TimePoint at;         // when it gets as far as this; with no bytes left: when it is through
-  Clock::duration arm;  // of the first piece of its transfer
+  uint64_t left = 0;  // bytes that have yet to pass
+  TimePoint at = {};  // when it gets as far as this; with no bytes left: when it is through
+  Part first = {};
+  std::vector<Part> others = {};  // where it is on several devices
 };
 
-// Lets the callers of real operations wait until a TierDevice would have done them. Any thread.
+// Lets the callers of real operations wait until TierDevices would have done them. Any thread.
 //
 // It only adds time: an operation takes as long as the device says, or as long as it really took
 // where that is longer. Such overruns are counted by the meter (may be null; must outlive the
@@ -37,6 +47,9 @@ struct TierPassage {
 class TierModel {
  public:
   explicit TierModel(TierDevice device, TierMeter* meter = nullptr, TierClock clock = {});
+  // Of as many devices as the layout says.
+  TierModel(std::vector<TierDevice> devices, const TierLayout& layout, TierMeter* meter,
+            TierClock clock = {});
 
   // Around each operation: begin(), the operation, finish() with what begin() returned. finish()
   // blocks until the device would have been done; where the operation itself took longer it returns
@@ -64,7 +77,8 @@ class TierModel {
   Clock::duration since(TimePoint time) const;
   void overran(Clock::duration by);
 
-  TierDevice device_;
+  std::vector<TierDevice> devices_;
+  const TierLayout layout_;
   TierMeter* const meter_;
   const TierClock clock_;
   ThreadSlots<std::atomic<Clock::rep>> late_;  // by which a thread's last sleep was too long

@@ -9,7 +9,7 @@ TEST(EventQueue, gives_events_by_time_and_equal_ones_in_their_order) {
   EventQueue queue;
   queue.add(30, SimEventKind::item, 1);
   queue.add(10, SimEventKind::item, 2);
-  queue.add(30, SimEventKind::part, 3);
+  queue.add(30, SimEventKind::request, 3);
   queue.add(20, SimEventKind::checkpoint, 4);
   queue.add(30, SimEventKind::item, 5);
   std::vector<uint32_t> order;

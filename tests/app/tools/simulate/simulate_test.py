@@ -49,6 +49,20 @@ class Simulate(StokerTest):
         self.assertIn("SIMULATED", text)
         self.assertIn("decode=2x", text)
 
+    def test_a_striped_tier_is_the_same_in_the_run_and_in_its_simulation(self):
+        # One worker reads 200 KB at 2 MB/s of each device: 100 ms from one of them, 25 ms from four.
+        measured, simulated = {}, {}
+        self.stoker("dataset", "synth", "large", "--samples=64", "--classes=2", "--median-bytes=200000", "--sigma=0")
+        for stripes in 1, 4:
+            tier = emulated(self.dir / "large", read_mb_per_s=2, stripes=stripes, stripe_count=stripes, stripe_bytes="64KiB", queue_depth=64)
+            summary, run = self.train(f"storage.data={tier}", "loader.batch_size=4",
+                                      "training.max_steps=4", "checkpoint={type: none}")
+            result = self.simulate("--run", run)
+            measured[stripes], simulated[stripes] = summary["wall_s"], result["results"][0]["wall_s"]
+            self.assertEqual({each["input"]: each["value"] for each in result["inputs"]}["machine.storage.data.stripe_count"], str(stripes))
+            self.assertAlmostEqual(simulated[stripes] / measured[stripes], 1, delta=0.1)
+        self.assertGreater(measured[1] / measured[4], 2.5)
+
     def test_a_file_says_everything(self):
         machine = self.dir / "machine.yaml"
         machine.write_text("workload: {data: {samples: 640}, costs: {decode_ms: 1, step_ms: 100}, loader: {type: sync}}\n"

@@ -1,4 +1,4 @@
-#include "app/tools/report/intervals.h"
+#include "app/time_log/intervals.h"
 
 #include <algorithm>
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/report/intervals.h"
-#include "app/tools/report/timeline.h"
+#include "app/time_log/intervals.h"
 
 namespace stoker {
 
@@ -34,6 +33,9 @@ struct TimeLog {
   // Those that could be records.
   int64_t lines = 0;  // without headers and empty ones
 };
+
+// Has the run with this directory the sink `timelogger`?
+bool has_time_log(const std::string& run);
 
 // Lines of nine fields; the last one may hold commas. Headers and empty lines are passed over.
 // Adds to `log`, also what is no record; never throws. path: for the messages.
@@ -71,10 +73,7 @@ TimeLog read_time_logs(const std::vector<std::string>& paths, double max_bad);
 //   read_union_s     of all ranks' reads together
 nlohmann::json time_log_figures(const TimeLog& log, int64_t nodes);
 
-// The records' reads beside what a profiler saw of the same time, which the study left to do:
-// window_s of the timeline, operations_s with at least one operation under way, read_s with a read
-// of any rank; a part of it, hidden_s, was beside an operation, and the rest, exposed_s, was not;
-// idle_s had neither.
-nlohmann::json joined_figures(const TimeLog& log, const Timeline& timeline);
+// The spans of the records' reads, united.
+TimeSpans reads_of(const TimeLog& log);
 
 }  // namespace stoker

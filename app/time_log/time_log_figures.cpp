@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/tools/report/timelogger.h"
+#include "app/time_log/time_log.h"
 
 namespace stoker {
 namespace {
@@ -185,20 +185,10 @@ Json time_log_figures(const TimeLog& log, int64_t nodes) {
   return figures;
 }
 
-Json joined_figures(const TimeLog& log, const Timeline& timeline) {
+TimeSpans reads_of(const TimeLog& log) {
   Spans all;
   for (const TimeLogRecord& record : log.records) add(record, all);
-  const TimeSpans window{timeline.window};
-  const TimeSpans reads = intersect(unite(std::move(all.reads)), window);
-  const TimeSpans alone = subtract(reads, timeline.operations);
-  return {{"path", timeline.path},
-          {"what", timeline.what},
-          {"window_s", length(window)},
-          {"operations_s", length(timeline.operations)},
-          {"read_s", length(reads)},
-          {"hidden_s", length(intersect(reads, timeline.operations))},
-          {"exposed_s", length(alone)},
-          {"idle_s", length(subtract(subtract(window, timeline.operations), alone))}};
+  return unite(std::move(all.reads));
 }
 
 }  // namespace stoker

@@ -1,4 +1,4 @@
-#include "app/tools/report/timelogger.h"
+#include "app/time_log/time_log.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "app/tools/report/run_files.h"
+#include "app/base/rank_directories.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/csv.h"
@@ -61,8 +61,10 @@ std::string add_line(std::string_view line, TimeLog& log) {
   return "";
 }
 
+std::string folder_of(const std::string& run) { return run + "/time_logger_output"; }
+
 std::vector<std::string> files_in(const std::string& path) {
-  const std::string ours = path + "/time_logger_output";
+  const std::string ours = folder_of(path);
   const bool is_run = fs::exists(path + "/config.yaml");
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(fs::is_directory(ours) ? ours : path)) {
@@ -89,6 +91,8 @@ std::vector<std::string> files_under(const std::string& path) {
 }
 
 }  // namespace
+
+bool has_time_log(const std::string& run) { return fs::is_directory(folder_of(run)); }
 
 void read_time_log(const std::string& text, const std::string& path, TimeLog& log) {
   std::string_view rest = text;
