@@ -59,11 +59,12 @@ TimeLog read_time_logs(const std::vector<std::string>& paths, double max_bad);
 //                    the method takes for granted. Absent without reads or without iterations.
 //   cdb              CDB's method: by epoch, reads and iterations of all ranks are united, lengths
 //                    are added up over epochs, unknown ones being the first: read_s, training_s,
-//                    index = read / (read + training), run_s from the first begin to the last end
-//                    of either, read_share_of_run. The overlap of the two is not taken off, so the
-//                    index is no share of any time. Beside it, what their paper left to do:
-//                    read_alone_s, reads under way while no rank trained, its waits for data taken
-//                    off. Absent as hepcnnb.
+//                    index = read / (read + training), index_with_validation with Validation
+//                    records among the iterations, as validation was in the study's; run_s from the
+//                    first begin to the last end of either, read_share_of_run. The overlap of the
+//                    two is not taken off, so the index is no share of any time. Beside it, what
+//                    their paper left to do: read_alone_s, reads under way while no rank trained,
+//                    its waits for data taken off. Absent as hepcnnb.
 //   overlap          what neither published method says, a row for each rank: read_s (united) and
 //                    what it was hidden behind: hidden_s beside an iteration that waited for
 //                    nothing, exposed_s in a Call to Next Batch, checkpoint_s in a Checkpoint

@@ -16,6 +16,7 @@ constexpr const char* kIteration = "Training Iteration";
 constexpr const char* kWait = "Call to Next Batch";
 constexpr const char* kLoad = "Load File";
 constexpr const char* kCheckpoint = "Checkpoint Listener";
+constexpr const char* kValidation = "Validation";
 
 bool is_read(const std::string& description) {
   return description == "HDF5 File Read" || description == "Time to Read Single Image";
@@ -26,7 +27,7 @@ double length(const TimeSpans& united) { return in_seconds(total(united)); }
 
 // What was collected of one rank, or of all.
 struct Spans {
-  TimeSpans reads, iterations, waits, checkpoints;
+  TimeSpans reads, iterations, waits, checkpoints, validations;
 };
 
 void add(const TimeLogRecord& record, Spans& spans) {
@@ -34,6 +35,7 @@ void add(const TimeLogRecord& record, Spans& spans) {
   if (record.description == kIteration) spans.iterations.push_back(record.span);
   if (record.description == kWait) spans.waits.push_back(record.span);
   if (record.description == kCheckpoint) spans.checkpoints.push_back(record.span);
+  if (record.description == kValidation) spans.validations.push_back(record.span);
 }
 
 Json nested_figures(const TimeLog& log, int64_t nodes) {
@@ -76,10 +78,13 @@ Json merged_figures(const TimeLog& log, const std::map<int64_t, Spans>& by_rank)
     const TimeSpans own = training_of(spans);
     training.insert(training.end(), own.begin(), own.end());
   }
-  double read_s = 0, training_s = 0;
+  double read_s = 0, training_s = 0, both_s = 0;
   for (auto& [epoch, spans] : by_epoch) {
     read_s += length(unite(std::move(spans.reads)));
-    training_s += length(unite(std::move(spans.iterations)));
+    training_s += length(unite(spans.iterations));
+    spans.validations.insert(spans.validations.end(), spans.iterations.begin(),
+                             spans.iterations.end());
+    both_s += length(unite(std::move(spans.validations)));
   }
   all.iterations.insert(all.iterations.end(), all.reads.begin(), all.reads.end());
   const TimeSpans either = unite(std::move(all.iterations));
@@ -88,6 +93,7 @@ Json merged_figures(const TimeLog& log, const std::map<int64_t, Spans>& by_rank)
   return {{"read_s", read_s},
           {"training_s", training_s},
           {"index", read_s / (read_s + training_s)},
+          {"index_with_validation", read_s / (read_s + both_s)},
           {"run_s", run_s},
           {"read_share_of_run", length(reads) / run_s},
           {"read_alone_s", length(subtract(reads, unite(std::move(training))))}};

@@ -155,7 +155,8 @@ class Emulated final : public Device {
     }
     const Clock::duration computing = duration(batch);
     step.end = step.start + computing;
-    if (exchange_ != nullptr && exchange_->slowest) {
+    const bool trains = batch == nullptr || !batch->evaluation;
+    if (trains && exchange_ != nullptr && exchange_->slowest) {
       const TimePoint computed = step.end;
       step.end = std::max(computed, exchange_->slowest(computed));
       step.peers = step.end - computed;

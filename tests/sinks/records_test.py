@@ -49,6 +49,23 @@ class RecordsTest(StokerTest):
             if ranks > 1:
                 self.assertNotIn("timelogger", read_summary(self.latest / "rank-1"))
 
+    def test_an_emulated_device_evaluates_in_time_if_it_is_asked_to(self):
+        emulated = ["device={type: emulated, step_ms: 10}", "checkpoint={type: none}"]
+        summary, run = self.train(*emulated)
+        self.records = records(run)
+        validations = self.of("Validation")
+        self.assertEqual([r["Epoch"] for r in validations], [str(epoch) for epoch in range(len(validations))])
+        self.assertGreater(len(validations), 1)
+        self.assert_sums_to("Validation", summary["segments_s"]["eval"])
+        self.assertGreaterEqual(summary["segments_s"]["eval"], 0.010 * len(validations))
+        self.assertEqual(summary.get("evaluations", []), [])
+        self.assertLess(summary["timelogger"]["cdb"]["index_with_validation"], summary["timelogger"]["cdb"]["index"])
+        self.stoker("launch", "trial.yaml", "--ranks=2", "distributed={}", "--quiet", *emulated)
+        of_two = read_summary(self.latest)["segments_s"]["eval"]
+        self.assertGreaterEqual(of_two, 0.010 * len(validations))
+        summary, _ = self.train(*emulated, "evaluation={enabled: true}")
+        self.assertEqual(summary["segments_s"]["eval"], 0)
+
     def test_without_the_sink_there_is_none(self):
         summary, _ = self.train("metrics.sinks=[{type: csv}]")
         self.assertNotIn("timelogger", summary)

@@ -53,10 +53,12 @@ void print_methods(const Json& figures) {
     const Json& of = figures["cdb"];
     fmt::print(
         "merged intervals of all ranks by epoch (CDB): read {:.3f} s, training {:.3f} s; index "
-        "{:.2f} %; of the {:.3f} s of the run, reads were under way in {:.2f} %, and in {:.2f} % "
+        "{:.2f} %, with validation {:.2f} %; of the {:.3f} s of the run, reads were under way in "
+        "{:.2f} %, and in {:.2f} % "
         "while no rank trained\n",
         number(of, "read_s"), number(of, "training_s"), 100 * number(of, "index"),
-        number(of, "run_s"), 100 * number(of, "read_share_of_run"),
+        100 * number(of, "index_with_validation"), number(of, "run_s"),
+        100 * number(of, "read_share_of_run"),
         100 * number(of, "read_alone_s") / number(of, "run_s"));
   }
 }

@@ -132,11 +132,23 @@ TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
   const nlohmann::json cdb = time_log_figures(log, 0)["cdb"];
   // Before the iteration, in its wait, and behind it.
   EXPECT_NEAR(cdb["read_alone_s"].get<double>(), 1 + 2 + 1, 1e-9);
+  EXPECT_EQ(cdb["index_with_validation"], cdb["index"]);
   double parts = 0;
   for (const char* part : {"hidden_s", "exposed_s", "checkpoint_s", "outside_s"}) {
     parts += of[part].get<double>();
   }
   EXPECT_NEAR(parts, of["read_s"].get<double>(), 1e-9);
+}
+
+TEST(TimeLog, validation_is_among_the_iterations_of_a_second_index) {
+  const TimeLog log = parsed(
+      "0,0,t,Training Iteration,0,3,3,1,x\n"
+      "0,0,v,Validation,3,9,6,1,x\n"
+      "0,1,v,Validation,4,9,5,2,x\n"
+      "-1,0,r,Time to Read Single Image,2,3,1,1,x\n");
+  const nlohmann::json cdb = time_log_figures(log, 0)["cdb"];
+  EXPECT_NEAR(cdb["index"].get<double>(), 1.0 / (1 + 3), 1e-9);
+  EXPECT_NEAR(cdb["index_with_validation"].get<double>(), 1.0 / (1 + 9), 1e-9);
 }
 
 }  // namespace
