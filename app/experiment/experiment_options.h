@@ -112,6 +112,7 @@ struct ProfileOptions {
 struct IoProfileOptions {
   int64_t every_steps = 0;
   int64_t steps = 5;
+  Path library;
   IoRecorderOptions recorder;
   template <class V>
   void visit(V& v) {
@@ -121,6 +122,9 @@ struct IoProfileOptions {
       "done; with 0 only when it is asked for (SIGUSR2, the live server).",
       Limits{0, 1e9});
     v("steps", steps, "The length of a session in steps.", Limits{1, 1e9});
+    v("library", library,
+      same_results("A libdarshan.so, built --without-mpi, that counts beside the profiler from the "
+                   "first session on, and leaves its log as libdarshan.darshan. Empty: none."));
     recorder.visit(v);
   }
   void check(const Section& section) const;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "io/profiler/profile.h"
 
 namespace stoker {
@@ -11,8 +13,10 @@ struct IoRecorderOptions;
 // the process; one thread.
 class IoProfiler {
  public:
+  // library: as Attachment::attach() has it. It is told by Darshan's variables to count, and to
+  // write its log to `library_log` when the profiler goes, unless the environment says otherwise.
   // Error as Attachment::attach().
-  IoProfiler();
+  explicit IoProfiler(const std::string& library = {}, const std::string& library_log = {});
   // Drops a session that is open, and puts back what stood in the slots.
   ~IoProfiler();
   IoProfiler(const IoProfiler&) = delete;
@@ -23,6 +27,9 @@ class IoProfiler {
   bool open() const;
   // Ends it: what this process read and wrote since begin(). Errors as IoRecorder::stop().
   IoProfile end();
+
+ private:
+  const std::string library_;
 };
 
 }  // namespace stoker

@@ -79,6 +79,7 @@ class RunSessions final : public IoSessions {
       : options_(with_folders(inputs.recorder, inputs.folders)),
         run_dir_(inputs.run_dir),
         hub_(inputs.hub),
+        profiler_(inputs.library, std::filesystem::absolute(inputs.run_dir) / "libdarshan.darshan"),
         writer_([this] {
           const OwnIo own;
           try {

@@ -27,6 +27,9 @@ class IoSessions {
     Hub& hub;  // must outlive the sessions
     // Files in these folders are always looked at, whatever `recorder` leaves out.
     std::vector<std::string> folders = {};
+    // A libdarshan.so that counts beside the profiler, from the first session on, and leaves
+    // libdarshan.darshan in the run directory. Empty: none.
+    std::string library = {};
   };
   // Drops a session that is open.
   virtual ~IoSessions() = default;

@@ -62,7 +62,7 @@ Attachment::Attachment() : slots_(std::make_unique<ProcessSlots>()) {
 
 Attachment::~Attachment() = default;
 
-void Attachment::attach(std::span<const WrappedFunction> functions) {
+void Attachment::attach(std::span<const WrappedFunction> functions, const std::string& library) {
   if (inherited) return;
   const std::lock_guard changing(changing_);
   if (looker_.joinable()) throw Error(ExitCode::bug, "the I/O profiler is attached already");
@@ -71,7 +71,7 @@ void Attachment::attach(std::span<const WrappedFunction> functions) {
   keep_loaded(all);
   attached = true;
   try {
-    slots_->put_in(all);
+    slots_->put_in(all, library);
     stopping_ = false;
     looker_ = std::thread([this] { look_again(); });
   } catch (...) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 
 #include "io/profiler/attach/wrapped_function.h"
@@ -47,7 +48,11 @@ class Attachment {
 
   // `functions` and their wrappers must live for ever: their objects are never unloaded again.
   // Already attached: Error(ExitCode::bug).
-  void attach(std::span<const WrappedFunction> functions);
+  //
+  // library: the path of one whose functions of those names are called in libc's place, and call
+  // libc's themselves (libdarshan.so); it is loaded for ever. Empty: none. Error(environment) where
+  // it cannot be loaded, or has none of them.
+  void attach(std::span<const WrappedFunction> functions, const std::string& library = {});
   // Puts back what stood in the slots: where a slot was unbound, the function itself. Nothing to do
   // where not attached.
   void detach();

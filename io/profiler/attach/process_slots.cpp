@@ -1,11 +1,15 @@
 #include "io/profiler/attach/process_slots.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <utility>
 
+#include "io/core/error.h"
 #include "io/profiler/attach/loader_lock.h"
 
 namespace stoker {
@@ -53,6 +57,41 @@ void* address_of_name(const char* name) {
   return address;
 }
 
+// The library's functions of those names, by their number; its file's name is put to the others'.
+std::vector<void*> functions_of(const std::string& library,
+                                std::span<const WrappedFunction> functions,
+                                std::set<std::string, std::less<>>& names) {
+  std::vector<void*> found(functions.size());
+  if (library.empty()) return found;
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    throw Error(
+        ExitCode::environment,
+        fmt::format("the I/O profiler's library cannot be loaded ({}): name a libdarshan.so "
+                    "that was configured --without-mpi",
+                    dlerror()));
+  }
+  link_map* map = nullptr;
+  dlinfo(handle, RTLD_DI_LINKMAP, &map);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    // It is asked for what it was linked with, too.
+    void* const function = dlsym(handle, functions[i].name);
+    Dl_info object{};
+    if (function != nullptr && dladdr(function, &object) != 0 &&
+        object.dli_fname == std::string_view(map->l_name)) {
+      found[i] = function;
+    }
+  }
+  if (std::ranges::all_of(found, [](const void* function) { return function == nullptr; })) {
+    throw Error(
+        ExitCode::environment,
+        library + ": has none of the functions that it should count: is it a libdarshan.so?");
+  }
+  const std::string path = map->l_name;
+  names.insert(path.substr(path.rfind('/') + 1));
+  return found;
+}
+
 bool may_be_wrapped(const std::vector<LoadedObject>& objects, const WrappedFunction& function,
                     const void* original) {
   const LoadedObject* const owner = object_at(objects, original);
@@ -93,11 +132,18 @@ void ProcessSlots::pass(const Each& each) {
   });
 }
 
-void ProcessSlots::put_in(std::span<const WrappedFunction> functions) {
+void ProcessSlots::put_in(std::span<const WrappedFunction> functions, const std::string& library) {
   std::set<std::string, std::less<>> preloaded = preloaded_names();
+  std::vector<void*> of_library = functions_of(library, functions, preloaded);
   {
     const std::lock_guard lock(mutex_);
     preloaded_ = std::move(preloaded);
+    of_library_ = std::move(of_library);
+    for (size_t i = 0; i < functions.size(); ++i) {
+      for (WrapperInstance& instance : functions[i].instances) {
+        if (instance.original != nullptr) instance.callee = callee_of(i, instance.original);
+      }
+    }
     if (!std::ranges::equal(functions, functions_, {}, &WrappedFunction::name,
                             &WrappedFunction::name)) {
       known_.clear();
@@ -203,6 +249,15 @@ void* ProcessSlots::resolve(Pass& pass, uint32_t function) const {
   return resolved;
 }
 
+// A sanitizer's or a preload's function stays the one that is called.
+void* ProcessSlots::callee_of(size_t function, void* original) const {
+  void* const of_library = function < of_library_.size() ? of_library_[function] : nullptr;
+  Dl_info object{};
+  const bool of_libc = of_library != nullptr && dladdr(original, &object) != 0 &&
+                       std::string_view(object.dli_fname).find("/libc.so.") != std::string::npos;
+  return of_libc ? of_library : original;
+}
+
 WrapperInstance* ProcessSlots::instance_for(const Pass& pass, const WrappedFunction& function,
                                             void* original) {
   if (original == nullptr) {
@@ -223,6 +278,7 @@ WrapperInstance* ProcessSlots::instance_for(const Pass& pass, const WrappedFunct
     ++figures_.skipped.no_wrapper;
     return nullptr;
   }
+  free->callee = callee_of(static_cast<size_t>(&function - functions_.data()), original);
   free->original = original;
   return free;
 }

@@ -21,8 +21,9 @@ namespace stoker {
 // and takes its own below that.
 class ProcessSlots {
  public:
-  // Puts the wrappers of these functions into all slots that should have them.
-  void put_in(std::span<const WrappedFunction> functions);
+  // Puts the wrappers of these functions into all slots that should have them. library: as
+  // Attachment::attach() has it.
+  void put_in(std::span<const WrappedFunction> functions, const std::string& library);
   // Puts the originals back into all slots that hold a wrapper.
   void put_back();
   // As put_in(), once more, for the same functions: slots that were bound over, new objects.
@@ -54,12 +55,15 @@ class ProcessSlots {
   void* resolve(Pass& pass, uint32_t function) const;
   // The instance that calls `original`. Null: no instance can be had, and the reason is counted.
   WrapperInstance* instance_for(const Pass& pass, const WrappedFunction& function, void* original);
+  // What the wrapper of that original calls.
+  void* callee_of(size_t function, void* original) const;
   Known& slots_of(Pass& pass, const LoadedObject& object);
 
   mutable std::mutex mutex_;
   std::vector<WrappedFunction> functions_;
   FunctionNames names_;
-  std::set<std::string, std::less<>> preloaded_;
+  std::vector<void*> of_library_;                 // by function; null: it has none
+  std::set<std::string, std::less<>> preloaded_;  // and the library, which is left out like them
   std::map<Key, Known> known_;
   std::atomic<bool> attached_{false};
   std::atomic<uint64_t> loads_{0};  // at the last pass

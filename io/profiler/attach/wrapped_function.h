@@ -11,6 +11,8 @@ struct WrapperInstance {
   void* wrapper = nullptr;
   // What stood in the slots; null: the instance is free. Set once, before a slot gets `wrapper`.
   std::atomic<void*> original{nullptr};
+  // What the wrapper calls: the original, or what a library has in its place, which calls it.
+  std::atomic<void*> callee{nullptr};
 };
 
 // A function whose calls are seen, by its name in symbol tables ("pread64"). There is an instance

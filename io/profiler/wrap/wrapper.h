@@ -25,13 +25,13 @@ struct FunctionName {
 // libc's, a preload's, a sanitizer's, and one more.
 inline constexpr size_t kOriginals = 4;
 
-// What stood in the slots. The slot was read before, without an order that the language knows: on a
-// machine that shows the instance later, the loop waits for it.
+// What the wrapper calls in its turn. The slot was read before, without an order that the language
+// knows: on a machine that shows the instance later, the loop waits for it.
 template <class Function>
 Function original_of(const WrapperInstance& instance) {
-  void* original = instance.original.load(std::memory_order_acquire);
+  void* original = instance.callee.load(std::memory_order_acquire);
   while (original == nullptr) [[unlikely]] {
-      original = instance.original.load(std::memory_order_acquire);
+      original = instance.callee.load(std::memory_order_acquire);
     }
   return reinterpret_cast<Function>(original);
 }
