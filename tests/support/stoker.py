@@ -50,6 +50,19 @@ def emulated(root=MINI, tier=posix, **figures):
     return flow(type="emulated", **fast | figures, inner=tier(root))
 
 
+def why_no_mount():
+    """Why nothing can be mounted here; empty: it can."""
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "no /dev/fuse that may be used"
+    if os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode != 0:
+        return "this container may not mount"
+    return ""
+
+
+def mounted(path):
+    return any(line.split()[4] == str(path) for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
+
+
 def slow_decoder(delay_ms, size):
     """The overrides for a decoder that sleeps before each image."""
     inner = flow(type="turbojpeg", size=size)

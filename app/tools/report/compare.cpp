@@ -1,4 +1,3 @@
-#include "app/base/rank_directories.h"
 #include "app/tools/report/compare.h"
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "app/base/rank_directories.h"
 #include "app/tools/report/course.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"

@@ -100,7 +100,8 @@ class Search {
 
   // As many as their number says, and then some: not all are busy at all times.
   void choose_devices(NamedTier tier, TierNeed& need) const {
-    auto devices = static_cast<int64_t>(std::ceil(demand_ / need.images_per_s)) * tier.tier.layout.stripes;
+    auto devices =
+        static_cast<int64_t>(std::ceil(demand_ / need.images_per_s)) * tier.tier.layout.stripes;
     for (int attempt = 0; attempt < 4; ++attempt, devices += (devices + 2) / 3) {
       tier.tier.layout.stripes = devices;
       TierNeed found;

@@ -4,8 +4,7 @@ import json
 import subprocess
 import unittest
 
-from mounts import why_no_mount
-from stoker import StokerTest, configuration, emulated, flow, posix
+from stoker import StokerTest, configuration, emulated, flow, posix, why_no_mount
 
 READERS = "lmdb,lmm,lmm_dm,lmm_dio,prov,coal,stag,indexed".split(",")
 

@@ -13,8 +13,7 @@ import tempfile
 import threading
 import unittest
 
-from mounts import mounted, why_no_mount
-from stoker import MINI, StokerTest, emulated, flow, needed, posix
+from stoker import MINI, StokerTest, emulated, flow, mounted, needed, posix, why_no_mount
 
 PAGE = 4096
 MIB = 1 << 20

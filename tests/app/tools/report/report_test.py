@@ -326,10 +326,8 @@ def check_sweep(browser, folder):
     points = [{"x": count, "median": count, "min": count, "max": count, "n": 1} for count in (1, 2)]
     many["plots"][0] |= {"series": ["tier", "how"], "published": [], "data": [
         {"series": f"{tier}, {how}", "of": [tier, how], "points": points} for tier in "abcd" for how in ("pipeline", "reads", "IOR")]}
-    looks = open_page(browser, write_sweep(folder, "many-series", many))["looks"]
-    assert len(looks) == len(set(looks)) == 12, looks  # no two series look the same
-    colours, dashes = zip(*(look.split(") ") for look in looks))
-    assert (len(set(colours)), len(set(dashes))) == (4, 3), looks  # of the tiers, of the ways to read
+    looks = open_page(browser, write_sweep(folder, "many-series", many))["looks"]  # colours of tiers, dashes of ways to read
+    assert len(set(looks)) == 12 and [len(set(part)) for part in zip(*(look.split(") ") for look in looks))] == [4, 3], looks
     hostile = sweep_results(HOSTILE)
     hostile["name"] = hostile["findings"][0]["name"] = hostile["plots"][0]["published"][0]["source"] = HOSTILE
     hostile["plots"][2]["data"][0]["points"][0]["x"] = HOSTILE

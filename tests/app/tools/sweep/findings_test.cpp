@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/tools/sweep/plots.h"
+#include "tests/app/tools/sweep/sweeps.h"
 #include "tests/support/errors.h"
-#include "tests/support/sweeps.h"
 
 // Statements about medians, and the data of plots.
 

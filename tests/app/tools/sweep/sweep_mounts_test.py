@@ -6,8 +6,7 @@ import signal
 import subprocess
 import unittest
 
-from mounts import mounted, why_no_mount
-from stoker import MINI, Process, StokerTest, emulated, until
+from stoker import MINI, Process, StokerTest, emulated, mounted, until, why_no_mount
 
 SWEEP = f"""
 name: trial

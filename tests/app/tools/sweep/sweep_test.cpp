@@ -7,8 +7,8 @@
 
 #include "app/tools/sweep/results.h"
 #include "app/tools/sweep/runner.h"
+#include "tests/app/tools/sweep/sweeps.h"
 #include "tests/support/errors.h"
-#include "tests/support/sweeps.h"
 
 namespace stoker {
 namespace {
