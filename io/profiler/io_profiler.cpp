@@ -15,8 +15,8 @@ namespace stoker {
 
 namespace {
 
-// Darshan writes its log when the process calls its destructors, which a run does not: it ends by
-// _exit(). So the destructor is called by its name; it does nothing a second time.
+// Darshan writes its log in a destructor of its library, which no run calls: the program ends by
+// std::_Exit(). So the function is called by its name; it does nothing a second time.
 void write_log_of(const std::string& library) {
   if (library.empty()) return;
   void* const handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);

@@ -73,6 +73,12 @@ struct HeatMap {
 // By rank.
 using HeatMaps = std::map<int64_t, HeatMap>;
 
+// How many requests were of which size. A value.
+struct RequestSizes {
+  SizeCounts reads{}, writes{};
+  bool operator==(const RequestSizes&) const = default;
+};
+
 struct IoProfile {
   struct Mount {
     std::string type, path;
@@ -105,11 +111,7 @@ struct IoProfile {
   std::vector<FileIo> files;
   // How large the requests of streams were, of all files: Darshan's module STDIO does not count it.
   // Absent: another program's log.
-  struct Sizes {
-    SizeCounts reads{}, writes{};
-    bool operator==(const Sizes&) const = default;
-  };
-  std::optional<Sizes> stream_sizes;
+  std::optional<RequestSizes> stream_sizes;
   // What a log has in place of segments: the heat maps of its modules, and for how long at least
   // one read (write) of either module was under way. Empty: it has none, or this is no log.
   HeatMaps posix_heat, stdio_heat;

@@ -142,7 +142,7 @@ IoProfile RecorderState::profile(Segments segments) const {
     profile.kernel->elsewhere_written = elsewhere_written;
   }
   profile.mounts = mounts.list();
-  IoProfile::Sizes& sizes = profile.stream_sizes.emplace();
+  RequestSizes& sizes = profile.stream_sizes.emplace();
   for (FileRecord* file = records.newest(); file != nullptr; file = file->next_made) {
     const std::lock_guard lock(file->mutex);
     if (file->posix == nullptr && file->stdio == nullptr) continue;

@@ -82,7 +82,8 @@ std::string session_values(const json& value, const std::string& tag) {
   }
   std::string values;
   for (const auto& [name, member] : value.items()) {
-    if (name != "job" && name != "first_step") values += session_values(member, tag + "/" + name);
+    if (name == "job" || name == "first_step") continue;
+    values += session_values(member, fmt::format("{}/{}", tag, name));
   }
   return values;
 }

@@ -214,7 +214,7 @@ void read_own_metadata(DarshanLog& log) {
   if (const std::string sizes = text("stoker_stream_sizes"); !sizes.empty()) {
     constexpr size_t kBuckets = std::tuple_size_v<SizeCounts>;
     const auto counts = numbers_in<2 * kBuckets>(sizes);
-    IoProfile::Sizes& of = profile.stream_sizes.emplace();
+    RequestSizes& of = profile.stream_sizes.emplace();
     std::copy_n(counts.begin(), kBuckets, of.reads.begin());
     std::copy_n(counts.begin() + kBuckets, kBuckets, of.writes.begin());
   }

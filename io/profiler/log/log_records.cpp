@@ -198,8 +198,11 @@ void LogRecords::add_heat_maps(LogRegion& region, uint32_t /*version*/) {
       }
     }
     const auto rank = static_cast<int64_t>(begin.rank);
-    if (begin.id == DarshanFormat::kPosixHeatMap) profile_.posix_heat[rank] = std::move(map);
-    if (begin.id == DarshanFormat::kStdioHeatMap) profile_.stdio_heat[rank] = std::move(map);
+    if (begin.id == DarshanFormat::kPosixHeatMap) {
+      profile_.posix_heat[rank] = std::move(map);
+    } else if (begin.id == DarshanFormat::kStdioHeatMap) {
+      profile_.stdio_heat[rank] = std::move(map);
+    }
   }
 }
 
