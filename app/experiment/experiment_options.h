@@ -112,7 +112,7 @@ struct ProfileOptions {
 struct IoProfileOptions {
   int64_t every_steps = 0;
   int64_t steps = 5;
-  Path library;
+  std::optional<Path> library;
   IoRecorderOptions recorder;
   template <class V>
   void visit(V& v) {
@@ -124,7 +124,7 @@ struct IoProfileOptions {
     v("steps", steps, "The length of a session in steps.", Limits{1, 1e9});
     v("library", library,
       same_results("A libdarshan.so, built --without-mpi, that counts beside the profiler from the "
-                   "first session on, and leaves its log as libdarshan.darshan. Empty: none."));
+                   "first session on, and leaves its log as libdarshan.darshan."));
     recorder.visit(v);
   }
   void check(const Section& section) const;

@@ -62,8 +62,8 @@ void IoWindow::at_step(int64_t step) {
 
 void IoWindow::begin(int64_t step) {
   if (!sessions_) {
-    sessions_ =
-        new_io_sessions({options_.recorder, run_dir_, hub_, folders_, options_.library.value});
+    sessions_ = new_io_sessions({options_.recorder, run_dir_, hub_, folders_,
+                                 options_.library ? options_.library->value : ""});
     log_("I/O profiler: attached");
   }
   sessions_->begin();
