@@ -13,6 +13,7 @@
 #include "app/experiment/experiment_options.h"
 #include "app/process/machine.h"
 #include "app/tools/report/report_page.h"
+#include "app/tools/simulate/inputs.h"
 #include "app/tools/sweep/findings.h"
 #include "app/tools/sweep/results.h"
 #include "app/tools/sweep/runner.h"
@@ -107,7 +108,8 @@ SweepPlan checked_plan(const SweepOptions& options, const SweepMounts& mounts,
     Node tree = base;
     for (const Word& assignment : cell.overrides) apply_override(tree, assignment);
     if (cell.command.text == kSimulate) {
-      return CellExperiment{xxh3_64(to_yaml(tree)), {}};  // it checks what it reads
+      static_cast<void>(read_simulation(tree));
+      return CellExperiment{xxh3_64(to_yaml(tree)), {}};
     }
     const ExperimentOptions experiment = read_experiment_tree(tree);
     check_tier(experiment, cell.command);

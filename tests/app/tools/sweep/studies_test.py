@@ -88,6 +88,8 @@ class Studies(StokerTest):
         (self.dir / "all.yaml").write_text(STUDIES.replace("reads.yaml", "nowhere.yaml"))
         self.assertIn("nowhere.yaml", self.stoker("sweep", "all.yaml", code=3).stderr)
         self.assertFalse((self.dir / "sweeps").exists())
+        (self.dir / "all.yaml").write_text(STUDIES.replace("scratch:", "scratc:"))
+        self.assertIn("did you mean 'scratch'?", self.stoker("sweep", "all.yaml", "--check", code=2).stderr)
 
     def test_the_published_ones_are_whole(self):
         text = self.stoker("sweep", SOURCE / "configs/paper/all.yaml", "--check", cwd=SOURCE).stdout
