@@ -63,21 +63,35 @@ std::string add_line(std::string_view line, TimeLog& log) {
 
 std::string folder_of(const std::string& run) { return run + "/time_logger_output"; }
 
+// False: it is not there, or something else. IoError where that cannot be told.
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  const bool found = fs::is_directory(path, error);
+  const bool known = !error || error == std::errc::no_such_file_or_directory ||
+                     error == std::errc::not_a_directory;
+  if (!known) throw IoError("look at " + path + ": " + error.message(), error.value());
+  return found;
+}
+
 std::vector<std::string> files_in(const std::string& path) {
   const std::string ours = folder_of(path);
-  const bool is_run = fs::exists(path + "/config.yaml");
+  const bool has_ours = is_folder(ours);
+  std::error_code error;
+  const bool is_run = fs::exists(path + "/config.yaml", error);
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(fs::is_directory(ours) ? ours : path)) {
-    if (entry.is_regular_file() && (!is_run || fs::is_directory(ours))) {
-      files.push_back(entry.path().string());
-    }
+  if (is_run && !has_ours) return files;
+  const std::string folder = has_ours ? ours : path;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (entry->is_regular_file(error)) files.push_back(entry->path().string());
   }
+  if (error) throw IoError("list " + folder + ": " + error.message(), error.value());
   std::ranges::sort(files);
   return files;
 }
 
 std::vector<std::string> files_under(const std::string& path) {
-  if (!fs::is_directory(path)) return {path};
+  if (!is_folder(path)) return {path};
   std::vector<std::string> files;
   for (const std::string& directory : directories_of_ranks(path)) {
     const std::vector<std::string> own = files_in(directory);
@@ -92,7 +106,7 @@ std::vector<std::string> files_under(const std::string& path) {
 
 }  // namespace
 
-bool has_time_log(const std::string& run) { return fs::is_directory(folder_of(run)); }
+bool has_time_log(const std::string& run) { return is_folder(folder_of(run)); }
 
 void read_time_log(const std::string& text, const std::string& path, TimeLog& log) {
   std::string_view rest = text;

@@ -264,8 +264,9 @@ RunHistory Trainer::history() {
 }
 
 void Trainer::add_time_log() {
-  if (code_ != ExitCode::ok || !has_time_log(directory_.path())) return;
+  if (code_ != ExitCode::ok) return;
   try {
+    if (!has_time_log(directory_.path())) return;
     share(peers_, "");  // the others' files are whole
     if (!peers_.ranks().first()) return;
     time_log_ = time_log_figures(read_time_logs({directory_.path()}, 0), 0);

@@ -99,7 +99,12 @@ double seconds_of(const json& sweep) {
 // Of a run only what a plot, a statement or a reader of the page asks for.
 json slim(json sweep) {
   const auto wanted = sweep.at("main_figures").get<std::set<std::string>>();
+  std::set<json> conditions;
   for (json& row : sweep["rows"]) {
+    row.erase("hash");
+    if (row.contains("conditions") && !conditions.insert(row["conditions"]).second) {
+      row.erase("conditions");  // the page shows the distinct ones
+    }
     std::erase_if(row["figures"].get_ref<json::object_t&>(),
                   [&](const auto& figure) { return !wanted.contains(figure.first); });
   }
