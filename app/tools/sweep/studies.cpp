@@ -166,7 +166,10 @@ ExitCode run_studies(const SweepArguments& arguments, const CheckWords& check) {
   }
   const StudiesOptions options = read_studies(arguments.file);
   const std::string directory = directory_of(arguments, options);
-  if (!options.scratch.value.empty()) setenv("STOKER_SCRATCH", options.scratch.value.c_str(), 0);
+  const char* given = std::getenv("STOKER_SCRATCH");
+  if (!options.scratch.value.empty() && (given == nullptr || *given == '\0')) {
+    setenv("STOKER_SCRATCH", options.scratch.value.c_str(), 1);
+  }
   const std::vector<std::string> files = files_of(options, arguments.file);
   const auto one = [&](const std::string& file, bool check_only) {
     SweepArguments own = arguments;

@@ -232,8 +232,8 @@ void ProcessSlots::restore(const LoadedObject& object, Known& known, size_t inde
   known.replaced[index] = false;
 }
 
-// The slot holds the address of its stub in the object's own PLT, which would bind it. A function
-// of the object's own is not a stub.
+// The slot holds the address of its entry in the object's own PLT, which would bind it. A function
+// of the object's own is no such entry.
 bool ProcessSlots::is_unbound(const LoadedObject& object, const FunctionSlot& slot,
                               const void* value) {
   const uint64_t address = reinterpret_cast<uint64_t>(value);

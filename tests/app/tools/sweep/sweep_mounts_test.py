@@ -1,6 +1,7 @@
 """Sweeps whose cells read mounted tiers: what they wait for, and what is left however a sweep ends."""
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -120,8 +121,9 @@ class Ends(Mounts):
 
     def test_what_is_left_where_all_are_killed_is_cleaned_up(self):
         process = self.started()
-        served = int(subprocess.run(["pgrep", "-f", f"mount sweeps/trial/mounts.yaml slow"], capture_output=True, text=True,
-                                    check=True).stdout.split()[0])
+        served = next(int(entry.parent.name) for entry in pathlib.Path("/proc").glob("[0-9]*/cwd")
+                      if entry.exists() and entry.resolve() == self.dir.resolve()
+                      and b"mounts.yaml\0slow\0" in (entry.parent / "cmdline").read_bytes())
         process.send(signal.SIGSTOP)
         os.kill(served, signal.SIGKILL)
         process.kill()
