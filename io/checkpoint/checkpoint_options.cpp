@@ -8,6 +8,7 @@
 namespace stoker {
 namespace {
 
+constexpr uint64_t kLeastStaging = 64ull << 20;  // some pieces for each thread
 constexpr int64_t kMostThreads = 4;  // more gain nothing: memory and disks are busy by then
 
 }  // namespace
@@ -52,6 +53,12 @@ std::string Scalar<DrainLimit>::format(const DrainLimit& value) {
 void CheckpointOptions::check(const Section& section) const {
   if (drain_limit && drain_limit->fixed && drain_limit->fixed->bytes == 0) {
     section.fail("drain_limit", "must be above 0");
+  }
+  if (staging_memory && staging_memory->bytes < kLeastStaging) {
+    section.fail("staging_memory", "must be at least 64MiB");
+  }
+  if (staging_memory && snapshot == SnapshotMode::swap) {
+    section.fail("staging_memory", "does not go with snapshot: swap, which copies nothing");
   }
   if (layout == FileLayout::tf_saver && shards != 1) {
     section.fail("shards", "must be 1 with layout: tf_saver");

@@ -71,6 +71,7 @@ struct CheckpointOptions {
   SnapshotMode snapshot = SnapshotMode::sync;
   Backlog on_backlog = Backlog::block;
   int64_t slots = 2;
+  std::optional<ByteSize> staging_memory;
   Verify verify = Verify::drained;
   FileLayout layout = FileLayout::safetensors;
   int64_t shards = 1;
@@ -114,6 +115,10 @@ struct CheckpointOptions {
       "What a save does when all slots are taken: wait for one, skip this checkpoint, or replace "
       "one that waits to be written.");
     v("slots", slots, "The number of states that the snapshot memory holds.", Limits{1, 64});
+    v("staging_memory", staging_memory,
+      "The most snapshot memory of a process, from 64MiB. A larger state goes through it in "
+      "pieces, "
+      "and training waits until the last one is in it. Absent: as much as `slots` states need.");
     v("verify", verify,
       "Which copies are read back and checked: none, those that were drained, or all.");
     v("layout", layout, "Files of a set: one .safetensors, or those of TensorFlow's Saver.");

@@ -23,12 +23,22 @@
 // another one the home, to which the next update writes; the copier only sums, and finish_copy()
 // waits for nothing.
 //
+// Staged snapshots (checkpoint.staging_memory): 2 and 4 are at work at once, for the copier has
+// room only where the writer has released a piece, and 3 lasts until the last piece is copied. The
+// writer frees the slot when the copier has done with it. A write that fails when pieces are gone
+// cannot be tried again: that save is lost, and the trainer goes on at once.
+//
 // Failures. A copy that fails is the job's error, and the writer tells it to the other processes. A
 // thread in a system call of a tier cannot be interrupted: ProgressWatch gives up waiting for it,
 // and its job keeps the slot until the call returns. A process that leaves a checkpoint out still
 // queues a job without a slot, so that the others learn it, and no process waits for ever.
 
 namespace stoker {
+namespace {
+
+constexpr const char* kEnded = "the process ended before it was written";
+
+}  // namespace
 
 Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
              const HostAllocator& allocate, Hooks hooks, RankGroup& group)
@@ -42,8 +52,10 @@ Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& 
       committer_({store, layout_, options_, group, own_, watch_, stop_, hooks_.make_room}) {
   const bool swap = options_.snapshot == SnapshotMode::swap;
   const auto holds = swap ? Snapshot::Holds::tensors : Snapshot::Holds::copies;
+  const uint64_t staging = options_.staging_memory ? options_.staging_memory->bytes : UINT64_MAX;
   for (int64_t i = 0; i < options_.slots + swap; ++i) {
-    free_.push_back(std::make_unique<Snapshot>(layout_, allocate, own_, holds));
+    free_.push_back(std::make_unique<Snapshot>(layout_, allocate, own_, holds, staging));
+    if (free_.back()->staged()) break;
   }
   if (swap) {
     home_ = std::move(free_.back());
@@ -64,6 +76,7 @@ Saver::~Saver() { stop(); }
 void Saver::stop() {
   const std::lock_guard lock(watch_.mutex());
   stop_ = true;
+  if (streamed_ != nullptr) streamed_->give_up(kEnded);
   watch_.set_busy(false);
 }
 
@@ -76,7 +89,7 @@ Room Saver::room() {
 
 bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, Begun& begun) {
   begun = Begun::yes;
-  if (free_.empty() && backlog == Backlog::replace) {
+  if (free_.empty() && backlog == Backlog::replace && streamed_ == nullptr) {
     watch_.wait(lock, [&] { return uncopied_ == 0; });  // what is handed over can be replaced
   }
   if (!free_.empty()) return true;
@@ -86,7 +99,8 @@ bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, B
     return moving;
   }
   // The oldest that waits: the one being written is not in the queue any more.
-  const auto waits = std::ranges::find_if(to_write_, [](const auto& job) { return !!job->slot; });
+  const auto waits = std::ranges::find_if(
+      to_write_, [this](const auto& job) { return job->slot && job->slot.get() != streamed_; });
   if (backlog == Backlog::replace && waits != to_write_.end()) {
     free_.push_back(std::move((*waits)->slot));
     begun = Begun::replaced_another;
@@ -112,7 +126,8 @@ Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog b
   }
   job->slot->start(job->state);
   on_device_ = job->state.device;
-  copying_ = on_device_ ? nullptr : job->slot.get();
+  staged_ = job->slot->staged() ? job->slot.get() : nullptr;
+  copying_ = on_device_ || staged_ != nullptr ? nullptr : job->slot.get();
   lock.lock();
   ++uncopied_;
   ++unwritten_;
@@ -138,6 +153,11 @@ std::optional<StatePlaces> Saver::finish_copy() {
     if (!std::exchange(moves_, false)) return std::nullopt;
     return home_->places();
   }
+  if (Snapshot* const staged = std::exchange(staged_, nullptr)) {
+    on_device_ = nullptr;
+    finish_staged(*staged);
+    return std::nullopt;
+  }
   if (on_device_) {
     std::exchange(on_device_, nullptr)->fence();
     return std::nullopt;
@@ -149,6 +169,16 @@ std::optional<StatePlaces> Saver::finish_copy() {
     copy->wait();
   }
   return std::nullopt;
+}
+
+void Saver::finish_staged(Snapshot& staged) {
+  const auto until = [this](const std::function<bool()>& done) {
+    std::unique_lock lock(watch_.mutex());
+    return watch_.wait_while_moving(lock, done);
+  };
+  if (staged.feed(until) && until([&staged] { return staged.ended(); })) return;
+  staged.give_up("the tier does not answer, or the process has to end");
+  staged.wait();
 }
 
 bool Saver::finish_write() {
@@ -170,28 +200,45 @@ std::unique_ptr<SaveJob> Saver::take(Queue& queue) {
   return job;
 }
 
+void Saver::copy(SaveJob& job) {
+  if (!job.slot) return;
+  const TimePoint begin = Clock::now();
+  const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::snapshot);
+  try {
+    job.slot->finish(threads_);
+    measured(CheckpointPart::snapshot, begin, job);
+  } catch (const std::exception& failure) {  // of the device
+    job.error = std::string("copy to snapshot memory: ") + failure.what();
+  }
+  job.state.keep.reset();
+}
+
 void Saver::copy_loop() {
   pthread_setname_np(pthread_self(), "ckpt-copy");
   // Nobody waits for it, and the update that comes next wants the cores.
   if (options_.snapshot == SnapshotMode::swap) yield_to_all_others();
   while (std::unique_ptr<SaveJob> job = take(to_copy_)) {
-    if (job->slot) {
-      const TimePoint begin = Clock::now();
-      const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::snapshot);
-      try {
-        job->slot->finish(threads_);
-        measured(CheckpointPart::snapshot, begin, *job);
-      } catch (const std::exception& failure) {  // of the device
-        job->error = std::string("copy to snapshot memory: ") + failure.what();
-      }
-      job->state.keep.reset();
-    }
-    {
-      const std::lock_guard lock(watch_.mutex());
-      --uncopied_;
+    SaveJob& here = *job;  // lives until the writer sees that streamed_ is another
+    const auto hand_over = [&] {
       to_write_.push_back(std::move(job));
+      watch_.notify();
+    };
+    const bool streams = here.slot && here.slot->staged();
+    if (streams) {
+      const std::lock_guard lock(watch_.mutex());
+      streamed_ = here.slot.get();
+      if (stop_) streamed_->give_up(kEnded);
+      hand_over();
     }
-    watch_.notify();
+    copy(here);
+    const std::lock_guard lock(watch_.mutex());
+    --uncopied_;
+    streamed_ = nullptr;
+    if (streams) {
+      watch_.notify();
+    } else {
+      hand_over();
+    }
   }
 }
 
@@ -209,10 +256,12 @@ void Saver::write_loop() {
       return committer_.commit(*job);
     }();
     if (job->slot) {
+      if (job->slot->staged()) job->slot->give_up(result.error);
       if (result.error.empty()) measured(CheckpointPart::write, begin, *job);
       hooks_.done(result);
     }
-    const std::lock_guard lock(watch_.mutex());
+    std::unique_lock lock(watch_.mutex());
+    watch_.wait(lock, [&] { return streamed_ != job->slot.get() || !job->slot; });
     if (job->slot) free_.push_back(std::move(job->slot));
     --unwritten_;
     watch_.set_busy(false);

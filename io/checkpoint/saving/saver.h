@@ -42,7 +42,8 @@ class Saver {
   enum class Begun { yes, skipped, replaced_another, hung };
 
   // Allocates options.slots snapshot buffers by `allocate` (SnapshotMode::swap: one more, where the
-  // state lives) and starts both threads.
+  // state lives; one of options.staging_memory, where that is less than this process saves) and
+  // starts both threads.
   Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
         const HostAllocator& allocate, Hooks hooks, RankGroup& group);
   // Gives up what is not committed yet and joins the threads.
@@ -57,9 +58,11 @@ class Saver {
   // This process leaves a checkpoint out that the others may write: so do they then.
   void skip(int64_t step);
   // Takes part in the copy, and waits until it reads the state no more. Where the state is on a
-  // device: makes the device's later work wait instead, and returns. SnapshotMode::swap: waits for
-  // nothing, and returns where the state is to be from now on; first of all, and after every
-  // begin(). It may be called by begin()'s `state`, where that is not done yet.
+  // device: makes the device's later work wait instead, and returns. With staging_memory: waits
+  // while the tier takes what does not fit, and gives the save up where that hangs or time is up.
+  // SnapshotMode::swap: waits for nothing, and returns where the state is to be from now on; first
+  // of all, and after every begin(). It may be called by begin()'s `state`, where that is not done
+  // yet.
   std::optional<StatePlaces> finish_copy();
   // Waits until everything begun is committed or has failed. False: it hangs, or time is up.
   bool finish_write();
@@ -72,6 +75,8 @@ class Saver {
   // Asks both threads to end.
   void stop();
   bool wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, Begun& begun);
+  void finish_staged(Snapshot& staged);
+  void copy(SaveJob& job);
   void copy_loop();
   void write_loop();
   void measured(CheckpointPart part, TimePoint begin, const SaveJob& job) const;
@@ -89,13 +94,15 @@ class Saver {
   // The trainer's thread:
   std::shared_ptr<DeviceCopies> on_device_;  // of the state begun last
   Snapshot* copying_ = nullptr;              // into which the state begun last is copied
+  Snapshot* staged_ = nullptr;               // likewise, where it is staged
   std::unique_ptr<Snapshot> home_;           // swap: where the state lives, or is about to move to
   bool moves_ = false;                       // swap: it is about to
   // Under the watch's mutex:
   std::vector<std::unique_ptr<Snapshot>> free_;
   Queue to_copy_;
   Queue to_write_;
-  int64_t uncopied_ = 0;  // jobs that the copier has not handed over
+  int64_t uncopied_ = 0;          // jobs that the copier has not done with
+  Snapshot* streamed_ = nullptr;  // the copier copies into it, and the writer has its job
   int64_t unwritten_ = 0;
   std::jthread copier_;  // last: joined before anything they use goes
   std::jthread writer_;

@@ -31,7 +31,8 @@
 // Where a step fails, what this process had committed is removed, and the writer's destructor
 // clears up the rest. A second attempt writes everything anew, from the snapshot, under another
 // name. There is none where the tier is full and no room can be made, where the copy into the
-// snapshot had failed, or where a process is gone (RankLost). After RankLost nothing is removed,
+// snapshot had failed, where a part of a staged snapshot is gone, or where a process is gone
+// (RankLost). After RankLost nothing is removed,
 // for the others may have committed the set.
 
 namespace stoker {
@@ -66,6 +67,7 @@ SetCommitter::SetCommitter(const Inputs& inputs)
 SaveResult SetCommitter::commit(const SaveJob& job) {
   SaveResult result{job.state.step, job.state.score, job.offered, 0,
                     "the process ended before it was written"};
+  failed_.clear();
   for (int number = 1; number <= kAttempts && !inputs_.stop; ++number) {
     try {
       attempt(job, number);
@@ -84,6 +86,7 @@ SaveResult SetCommitter::commit(const SaveJob& job) {
     } catch (const std::exception& error) {
       result.error = error.what();
     }
+    failed_ = result.error;
   }
   result.seconds = seconds(Clock::now() - job.offered);
   return result;
@@ -134,7 +137,7 @@ Manifest SetCommitter::write(const SaveJob& job, const std::string& set,
                           {"training", job.state.training},
                           {"place", ""}};
   const std::string begun = collective_.first_only(set + ": begun", [&] {
-    if (job.slot && job.error.empty()) first["place"] = or_make_room([&] { return begin(""); });
+    if (ready(job)) first["place"] = or_make_room([&] { return begin(""); });
     return collective_.group().size() == 1 ? "" : json_text(first);
   });
   if (!begun.empty()) first = parse_json(begun);
@@ -142,6 +145,7 @@ Manifest SetCommitter::write(const SaveJob& job, const std::string& set,
   const std::vector<std::string> said = collective_.all(set + ": written", [&] {
     if (!job.slot) return std::string();
     if (!job.error.empty()) throw NoRetry(ExitCode::device, job.error);
+    if (!job.slot->intact()) throw NoRetry(ExitCode::storage, failed_);
     return or_make_room([&] {
       if (!writer && store.shared()) {
         if (first["place"] == "")
@@ -167,41 +171,56 @@ Manifest SetCommitter::write(const SaveJob& job, const std::string& set,
   return manifest;
 }
 
+// Whether this process has something to write, from the begin on.
+bool SetCommitter::ready(const SaveJob& job) const {
+  return job.slot && job.error.empty() && job.slot->intact();
+}
+
 PartSums SetCommitter::write_own(const SaveJob& job, SetWriter& writer) {
   const FileRange own = inputs_.own;
-  PartSums part = job.slot->sums();
-  std::vector<Bytes> files;
   for (size_t i = own.begin; i < own.end; ++i) {
-    files.push_back(job.slot->image(i));
-    writer.add_file(inputs_.layout.files[i].name, files.back().size(), data_access(options_.write));
+    const DataFile& file = inputs_.layout.files[i];
+    writer.add_file(file.name, file.bytes, data_access(options_.write));
   }
-  std::vector<TextFile> texts;
+  write_data(*job.slot, writer);
+  PartSums part = job.slot->sums();
   if (own.begin < own.end) {
     Manifest described;  // of one file with all tensors, where there are such texts
     described.training = job.state.training;
     put_together(described, inputs_.layout, {part});
-    texts = tf_saver_texts(described);
+    for (const TextFile& text : tf_saver_texts(described)) {
+      const Bytes all(reinterpret_cast<const uint8_t*>(text.text.data()), text.text.size());
+      const size_t file = writer.add_file(text.name, all.size(), text_access(options_.write));
+      for (uint64_t at = 0; at < all.size(); at += kChunkBytes) {
+        const uint64_t size = std::min<uint64_t>(kChunkBytes, all.size() - at);
+        write_piece(writer, file, at, all.subspan(at, size), nullptr);
+      }
+      part.files.push_back(sums_of(text.name, all));
+    }
   }
-  for (const TextFile& text : texts) {
-    files.emplace_back(reinterpret_cast<const uint8_t*>(text.text.data()), text.text.size());
-    writer.add_file(text.name, files.back().size(), text_access(options_.write));
-    part.files.push_back(sums_of(text.name, files.back()));
-  }
-  write_files(files, writer);
   writer.finish();
   return part;
 }
 
-// As the files of `writer`, by their numbers: in pieces of kChunkBytes, by all threads. Where it
-// takes a file's bytes in order only, each file by one of them.
-void SetCommitter::write_files(const std::vector<Bytes>& files, SetWriter& writer) {
+void SetCommitter::write_piece(SetWriter& writer, size_t file, uint64_t offset, Bytes bytes,
+                               Uring* queue) {
+  if (inputs_.stop) throw Error(ExitCode::sigterm, "the process ended before it was written");
+  writer.write(file, offset, bytes, queue);
+  inputs_.watch.step();
+}
+
+// The own data files, as those of `writer` by their numbers: in pieces of kChunkBytes, by all
+// threads. Where it takes a file's bytes in order only, each file by one of them.
+void SetCommitter::write_data(Snapshot& slot, SetWriter& writer) {
   struct Stretch {
     size_t file;
     uint64_t begin, end;
   };
+  const FileRange own = inputs_.own;
   std::vector<Stretch> stretches;
-  for (size_t i = 0; i < files.size(); ++i) {
-    const uint64_t all = files[i].size(), most = writer.in_order() ? all : kChunkBytes;
+  for (size_t i = own.begin; i < own.end; ++i) {
+    const uint64_t all = inputs_.layout.files[i].bytes;
+    const uint64_t most = writer.in_order() ? all : kChunkBytes;
     for (uint64_t at = 0; at < all; at += most) {
       stretches.push_back({i, at, at + std::min(most, all - at)});
     }
@@ -211,16 +230,18 @@ void SetCommitter::write_files(const std::vector<Bytes>& files, SetWriter& write
     std::string why;
     const std::unique_ptr<Uring> queue =
         options_.write == WriteMode::uring ? Uring::open(why) : nullptr;
-    for (size_t i = next++; i < stretches.size(); i = next++) {
-      const auto [file, begin, end] = stretches[i];
-      for (uint64_t at = begin; at < end; at += kChunkBytes) {
-        if (inputs_.stop) {
-          throw Error(ExitCode::sigterm, "the process ended before it was written");
+    try {
+      for (size_t i = next++; i < stretches.size(); i = next++) {
+        const auto [file, begin, end] = stretches[i];
+        for (uint64_t at = begin; at < end; at += kChunkBytes) {
+          write_piece(writer, file - own.begin, at, slot.take(file, at), queue.get());
+          slot.release(file, at);
         }
-        const uint64_t size = std::min(kChunkBytes, end - at);
-        writer.write(file, at, files[file].subspan(at, size), queue.get());
-        inputs_.watch.step();
       }
+    } catch (const std::exception& error) {
+      // Its piece stays where it is, and whoever waits for that room would wait for ever.
+      if (slot.staged()) slot.give_up(error.what());
+      throw;
     }
   });
 }

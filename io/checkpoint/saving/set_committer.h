@@ -61,7 +61,9 @@ class SetCommitter {
   void attempt(const SaveJob& job, int number);
   Manifest write(const SaveJob& job, const std::string& set, std::unique_ptr<SetWriter>& writer);
   PartSums write_own(const SaveJob& job, SetWriter& writer);
-  void write_files(const std::vector<Bytes>& files, SetWriter& writer);
+  void write_data(Snapshot& slot, SetWriter& writer);
+  void write_piece(SetWriter& writer, size_t file, uint64_t offset, Bytes bytes, Uring* queue);
+  bool ready(const SaveJob& job) const;
   void verify(const SaveJob& job, const Manifest& manifest);
   std::string or_make_room(const std::function<std::string()>& work) const;
 
@@ -69,6 +71,7 @@ class SetCommitter {
   const CheckpointOptions& options_;
   const int64_t threads_;
   const std::string writer_id_;
+  std::string failed_;  // why the attempt before failed
   Collective collective_;
 };
 
