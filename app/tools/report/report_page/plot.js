@@ -124,7 +124,8 @@ class SweepPlot {
     const counts = [...new Set(this.plot.series.flatMap(({ points }) => points.map(({ n }) => n)))].filter(Boolean).sort((a, b) => a - b);
     if (counts.length === 0) return "";
     const many = counts.length > 1 ? `${counts[0]} to ${counts.at(-1)}` : counts[0];
-    return counts.at(-1) === 1 ? "One run each." : `Medians of ${many} runs, bars from the least to the largest.`;
+    if (counts.at(-1) === 1) return "One run each.";
+    return `Medians of ${many} runs${this.plot.stacked ? "" : ", bars from the least to the largest"}.`;
   }
 
   draw() {
