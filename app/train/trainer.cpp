@@ -58,6 +58,7 @@ Trainer::Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log, S
       exchange_time_(experiment.device().info(), ledger_),
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
       loader_(std::move(loader)),
+      io_totals_(experiment.hub().io_sessions()),
       digests_(directory.path(), [&log](const std::string& text) { log.warn(text); }) {
   directory_.write("environment.json",
                    json_text(describe_environment(experiment.device().info(), directory.path(),
@@ -278,6 +279,9 @@ void Trainer::add_time_log() {
 void Trainer::write_summary() {
   summary_ = summary_json(experiment_, progress_ ? history() : before_);
   if (!time_log_.is_null()) summary_["timelogger"] = time_log_;
+  if (nlohmann::json profiled = io_totals_.figures(); !profiled.is_null()) {
+    summary_["io_profile"] = std::move(profiled);
+  }
   directory_.write("summary.json", json_text(summary_, 2) + "\n");
 }
 

@@ -20,6 +20,7 @@
 #include "app/train/sinks.h"
 #include "app/train/step.h"
 #include "app/train/wait_watch.h"
+#include "app/train/windows/io_totals.h"
 #include "app/train/windows/io_window.h"
 #include "app/train/windows/profile_window.h"
 #include "io/device/exchange_time.h"
@@ -110,7 +111,8 @@ class Trainer {
   // After the sinks are flushed: rank 0 computes what the records of all ranks' sinks `timelogger`
   // come to, for the summary. Does nothing without that sink, or if the run has failed.
   void add_time_log();
-  // Writes summary.json and sets summary(). May be called again.
+  // Writes summary.json, with figures of the I/O profiler and the TimeLogger where there are any,
+  // and sets summary(). May be called again.
   void write_summary();
 
   Experiment& experiment_;
@@ -147,6 +149,7 @@ class Trainer {
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<ProfileWindow> profile_;
   std::unique_ptr<IoWindow> io_profile_;
+  const IoTotals io_totals_;
   DigestLog digests_;
   // Where the run stands.
   int64_t per_epoch_ = 0;      // batches

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,10 +29,22 @@ std::string element_name(const json& element, size_t place) {
   return std::to_string(place);
 }
 
+// How many values of a histogram are at most each of its bounds: sizes.up_to_100, sizes.up_to_1024.
+void add_histogram(const json& histogram, const std::string& path, Figures& figures) {
+  const json &bounds = histogram.at("bounds"), &counts = histogram.at("counts");
+  double sum = 0;
+  for (size_t i = 0; i < std::min(bounds.size(), counts.size()); ++i) {
+    sum += counts[i].get<double>();
+    figures[fmt::format("{}.up_to_{}", path, bounds[i].get<int64_t>())] = sum;
+  }
+}
+
 void add(const json& value, const std::string& path, Figures& figures) {
   if (value.is_number()) {
     const double number = value.get<double>();
     if (std::isfinite(number)) figures[path] = number;
+  } else if (value.is_object() && value.contains("bounds") && value.contains("counts")) {
+    add_histogram(value, path, figures);
   } else if (value.is_object()) {
     for (const auto& [key, child] : value.items()) add(child, under(path, key), figures);
     if (!path.empty() && value.contains("median")) add(value["median"], path, figures);

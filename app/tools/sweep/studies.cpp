@@ -108,6 +108,11 @@ json slim(json sweep) {
     std::erase_if(row["figures"].get_ref<json::object_t&>(),
                   [&](const auto& figure) { return !wanted.contains(figure.first); });
   }
+  for (json& plot : sweep["plots"]) {
+    for (json& series : plot["data"]) {
+      for (json& point : series["points"]) point.erase("values");  // the rows have them
+    }
+  }
   sweep["columns"] = sweep["main_figures"];
   return sweep;
 }

@@ -121,7 +121,9 @@ struct PlotOptions {
     v("note", note,
       "A note for readers of the plot. {FIGURE} in it becomes the values of that figure in these "
       "cells.");
-    v("published", published, "What others measured, to draw beside ours.");
+    v("published", published,
+      "What others measured, to draw beside ours. In a stack the points of a part are its share of "
+      "the whole.");
   }
 };
 

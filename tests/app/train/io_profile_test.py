@@ -53,7 +53,28 @@ class IoProfileTest(StokerTest):
                     self.assertEqual(record["POSIX"]["POSIX_BYTES_READ"], pathlib.Path(record["path"]).stat().st_size)
         read = sum(record["POSIX"]["POSIX_BYTES_READ"] for _, _, records in profiles for record in records
                    if record["path"].endswith(".jpg"))
-        self.assertEqual(read, read_summary(self.latest)["tiers"]["data"]["read"]["bytes"])
+        summary = read_summary(self.latest)
+        self.assertEqual(read, summary["tiers"]["data"]["read"]["bytes"])
+        self.assert_sums(summary["io_profile"], [profile for _, profile, _ in profiles])
+
+    def assert_sums(self, together, profiles):
+        """The summary's figures are those of all sessions; quotients are of the sums."""
+        def total(*place):
+            values = profiles
+            for name in place:
+                values = [value[name] for value in values]
+            return [sum(column) for column in zip(*values)] if isinstance(values[0], list) else sum(values)
+        self.assertEqual((together["sessions"], together["files"]), (len(profiles), total("files_in_all")))
+        for place in (("posix", "opens"), ("posix", "reads"), ("stdio", "writes"), ("read", "bytes"), ("write", "bytes"),
+                      ("read", "sizes", "counts"), ("file_sizes", "counts")):
+            value = together
+            for name in place:
+                value = value[name]
+            self.assertEqual(value, total(*place), place)
+        self.assertEqual(together["read"]["sizes"]["bounds"], profiles[0]["read"]["sizes"]["bounds"])
+        read = together["read"]
+        self.assertAlmostEqual(read["sequential_share"], total("read", "sequential") / total("posix", "reads"))
+        self.assertAlmostEqual(read["mb_per_s"] * together["seconds"], 1e-6 * read["bytes"])
 
     def test_checkpoints_are_streams_of_as_many_calls_as_the_layout_says(self):
         self.stoker("train", self.config)

@@ -35,12 +35,14 @@ function readPlot(plot) {
   const stacked = (plot.stack ?? []).length > 0;
   const numbers = !stacked && names.length > 1 && names.every((name) => Number.isFinite(numeric(name)));
   if (numbers) names.sort((a, b) => numeric(a) - numeric(b));
-  const total = (name) => series.reduce((sum, { points }) => sum + (points.find(({ x }) => String(x) === name)?.median ?? 0), 0);
-  const values = (stacked ? names.map(total) : all.flatMap((point) => [point.median ?? point.y, point.min, point.max]))
+  // Of parts of a stack: those before the `end`.
+  const total = (name, end) => series.slice(0, end).reduce((sum, { points }) =>
+    sum + (points.find(({ x }) => String(x) === name)?.median ?? 0), 0);
+  const values = (stacked ? names.map((name) => total(name)) : all.flatMap((point) => [point.median ?? point.y, point.min, point.max]))
     .filter(Number.isFinite);
   // A course over time rather than a handful of settings: a line, and round numbers below it.
   const course = numbers && (plot.x === "time" || names.length > 24);
-  return { ...plot, series, published, names, numbers, stacked, course, values };
+  return { ...plot, series, published, names, numbers, stacked, total, course, values };
 }
 
 // Round values, some six of them, that lie in a range.
@@ -105,7 +107,8 @@ class SweepPlot {
       make("ul", { class: "legend flow" }, ...series.map((one) => make("li", {}, this.key(one),
         make("span", { class: "name" }, one.name || plot.y))),
       ...published.map(({ series: name, colour, mark, source }) => make("li", { class: "source" },
-        svg("svg", { class: "key", viewBox: "0 0 12 12", width: 12, height: 12 }, diamond(6, 6, colour, "published")),
+        svg("svg", { class: "key", viewBox: "0 0 12 12", width: 12, height: 12 }, this.plot.stacked
+          ? svg("path", { class: "trace dashed ink", d: "M0 6h12" }) : diamond(6, 6, colour, "published")),
         make("span", { class: "name" }, `${name || "published"}, published${mark ? ` (${mark})` : ""}: ${source ?? ""}`)))),
       make("p", { class: "note" }, [this.repeats(), plot.note].filter(Boolean).join(" ")));
   }
@@ -121,7 +124,8 @@ class SweepPlot {
     const counts = [...new Set(this.plot.series.flatMap(({ points }) => points.map(({ n }) => n)))].filter(Boolean).sort((a, b) => a - b);
     if (counts.length === 0) return "";
     const many = counts.length > 1 ? `${counts[0]} to ${counts.at(-1)}` : counts[0];
-    return counts.at(-1) === 1 ? "One run each." : `Medians of ${many} runs, bars from the least to the largest.`;
+    if (counts.at(-1) === 1) return "One run each.";
+    return `Medians of ${many} runs${this.plot.stacked ? "" : ", bars from the least to the largest"}.`;
   }
 
   draw() {
@@ -163,9 +167,7 @@ class SweepPlot {
 
   // What lies below a part of a stack.
   below(index, name) {
-    if (!this.plot.stacked) return 0;
-    return this.plot.series.slice(0, index).reduce((sum, { points }) =>
-      sum + (points.find(({ x }) => String(x) === name)?.median ?? 0), 0);
+    return this.plot.stacked ? this.plot.total(name, index) : 0;
   }
 
   line(one, index, size, at) {
@@ -188,7 +190,21 @@ class SweepPlot {
       ...parts];
   }
 
+  // Of a stack others have published shares of the whole: a line across each bar, where the part would end.
+  shares(one, size, at) {
+    const index = Math.max(0, this.plot.series.findIndex(({ name }) => name === one.series));
+    const { width } = this.offset(0, size);
+    return one.points.filter(({ y }) => Number.isFinite(y)).flatMap(({ x, y }) => {
+      const [px, py] = [at.x(x), at.y(this.below(index, String(x)) + y * this.plot.total(String(x)))];
+      const share = `${tickText(100 * y)} %`;
+      return [svg("path", { class: "trace dashed ink", d: `M${px - width / 2 - 4} ${py}h${width + 8}` },
+        svg("title", {}, `${one.series} at ${x}, published: ${share} of the whole (${one.mark ?? ""} ${one.source ?? ""})`)),
+      svg("text", { x: px + width / 2 + 8, y: py + 4, class: "tick" }, share)];
+    });
+  }
+
   marks(one, size, at) {
+    if (this.plot.stacked) return this.shares(one, size, at);
     const { dx } = this.offset(Math.max(0, this.plot.series.findIndex(({ name }) => name === one.series)), size);
     const points = one.points.filter((point) => Number.isFinite(point.y));
     const place = (point) => [at.x(point.x) + dx, at.y(point.y)];

@@ -30,6 +30,12 @@ name: machine
 base: model.yaml
 command: simulate
 matrix: {nodes: {1: [machine.nodes=1], 2: [machine.nodes=2]}}
+plots:
+  - title: Idle
+    x: nodes
+    y: device.idle_s
+    stack: [data, host]
+    published: [{series: data, points: [[1, 0.25]], mark: V, source: S. Tack}]
 findings: [{name: "two nodes, seconds", value: wall_s, of: {nodes: 2}, published: 1.08, tolerance: 1%, mark: S, source: S. Ource}]
 """
 MODEL = """
@@ -72,7 +78,8 @@ class Studies(StokerTest):
                 self.assertEqual(shown["kind"], "studies")
                 self.assertLessEqual(shown["scroll"], shown["width"])
                 self.assertGreaterEqual(shown["plots"], 3)
-                for words in ("Contradictions that are left", "memory is fast", "Reader et al. 2001", "simulated", "(S) S. Ource", "SIMULATED"):
+                for words in ("Contradictions that are left", "memory is fast", "Reader et al. 2001", "simulated", "(S) S. Ource", "SIMULATED",
+                              "25 %", "published (V): S. Tack"):
                     self.assertIn(words, shown["text"])
 
     def test_the_short_form_judges_nothing(self):

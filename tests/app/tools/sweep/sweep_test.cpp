@@ -157,6 +157,16 @@ TEST(Figures, numbers_by_their_place) {
                               {"share", 0.4}}));
 }
 
+TEST(Figures, a_histogram_says_how_many_are_at_most_each_bound) {
+  const json sizes = {{"bounds", {100, 1024}}, {"counts", {3, 4, 5}}};
+  EXPECT_EQ(flatten({{"read", {{"sizes", sizes}, {"operations", 12}}}},
+                    {{"small", "read.sizes.up_to_100 / read.operations"}}),
+            (Figures{{"read.sizes.up_to_100", 3},
+                     {"read.sizes.up_to_1024", 7},
+                     {"read.operations", 12},
+                     {"small", 0.25}}));
+}
+
 TEST(Figures, results_of_benchmarks_have_the_name_of_what_differs) {
   const json one = {{"results", {{{"threads", 4}, {"images_per_s", {{"median", 9}}}}}}};
   EXPECT_EQ(flatten(one, {}).at("images_per_s"), 9);
