@@ -48,7 +48,7 @@ struct State {
   std::vector<std::vector<uint8_t>> data;
 };
 
-HostMemory allocate(size_t bytes) { return allocate_huge(bytes, false); }
+HostMemory plain_memory(size_t bytes) { return allocate_huge(bytes, false); }
 
 // What a writer does: takes the pieces of all files in order and releases them.
 std::map<size_t, std::string> taken(Snapshot& snapshot, int64_t threads) {
@@ -100,12 +100,12 @@ class Copies final : public DeviceCopies {
   const State& state_;
 };
 
-struct Shape {
+struct Passage {
   int64_t shards, copiers, writers;
   uint64_t pieces;  // that the memory holds
 };
 
-class EveryStaging : public testing::TestWithParam<Shape> {
+class EveryStaging : public testing::TestWithParam<Passage> {
  protected:
   // Over the borders of pieces, of odd lengths, and of none.
   const std::vector<TensorInfo> infos = infos_of({20'000'003, 1, 0, 9'000'000, 4097});
@@ -115,7 +115,7 @@ class EveryStaging : public testing::TestWithParam<Shape> {
 
   void expect_same(const std::map<size_t, std::string>& files, Snapshot& staged,
                    const TrainingState& state) const {
-    Snapshot whole(layout, allocate, all);
+    Snapshot whole(layout, plain_memory, all);
     whole.start(state);
     whole.finish(1);
     for (const auto& [file, text] : files) {
@@ -133,7 +133,7 @@ TEST_P(EveryStaging, gives_the_files_of_a_whole_snapshot_from_less_memory) {
       layout,
       [&](size_t bytes) {
         asked += bytes;
-        return allocate(bytes);
+        return plain_memory(bytes);
       },
       all, Snapshot::Holds::copies, memory);
   ASSERT_TRUE(staged.staged());
@@ -156,7 +156,7 @@ TEST_P(EveryStaging, takes_a_state_from_a_device_by_halves_of_its_memory) {
   TrainingState there = state.training(1);
   there.device = copies;
   there.tensors[0] = there.tensors[3] = nullptr;
-  Snapshot staged(layout, allocate, all, Snapshot::Holds::copies, memory);
+  Snapshot staged(layout, plain_memory, all, Snapshot::Holds::copies, memory);
   staged.start(there);
   std::map<size_t, std::string> files;
   {
@@ -172,19 +172,20 @@ TEST_P(EveryStaging, takes_a_state_from_a_device_by_halves_of_its_memory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Staging, EveryStaging,
-                         testing::Values(Shape{1, 1, 1, 1}, Shape{1, 4, 3, 2}, Shape{3, 2, 4, 1},
-                                         Shape{3, 4, 2, 3}));
+                         testing::Values(Passage{1, 1, 1, 1}, Passage{1, 4, 3, 2},
+                                         Passage{3, 2, 4, 1}, Passage{3, 4, 2, 3}));
 
 TEST(Staging, what_fits_is_not_staged) {
   const std::vector<TensorInfo> infos = infos_of({1000});
   const SetLayout layout = make_layout(FileLayout::safetensors, infos, 1);
-  EXPECT_FALSE(Snapshot(layout, allocate, {0, 1}, Snapshot::Holds::copies, kChunkBytes).staged());
+  EXPECT_FALSE(
+      Snapshot(layout, plain_memory, {0, 1}, Snapshot::Holds::copies, kChunkBytes).staged());
 }
 
 TEST(Staging, a_state_that_is_given_up_keeps_nobody_waiting) {
   const std::vector<TensorInfo> infos = infos_of({4 * kChunkBytes});
   const SetLayout layout = make_layout(FileLayout::safetensors, infos, 1);
-  Snapshot staged(layout, allocate, {0, 1}, Snapshot::Holds::copies, kChunkBytes);
+  Snapshot staged(layout, plain_memory, {0, 1}, Snapshot::Holds::copies, kChunkBytes);
   const State state(infos, 1);
   staged.start(state.training(1));
   std::jthread copier([&] { staged.finish(2); });
@@ -213,7 +214,7 @@ TEST(Staging, a_state_that_is_given_up_keeps_nobody_waiting) {
 TEST(Staging, a_device_that_fails_gives_the_state_up) {
   const std::vector<TensorInfo> infos = infos_of({4 * kChunkBytes});
   const SetLayout layout = make_layout(FileLayout::safetensors, infos, 1);
-  Snapshot staged(layout, allocate, {0, 1}, Snapshot::Holds::copies, kChunkBytes);
+  Snapshot staged(layout, plain_memory, {0, 1}, Snapshot::Holds::copies, kChunkBytes);
   const State state(infos, 1);
   const auto copies = std::make_shared<Copies>(state);
   copies->fails = true;
@@ -249,7 +250,7 @@ struct StagedRun : testing::Test {
             .create({.tiers = checkpoints->tiers,
                      .directory = "run",
                      .tensors = infos,
-                     .allocate = allocate,
+                     .allocate = plain_memory,
                      .stop_requested = [] { return std::nullopt; },
                      .info = [](const std::string&) {},
                      .warn = [this](const std::string& line) { warned += line + "\n"; }});
