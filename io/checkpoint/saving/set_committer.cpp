@@ -170,6 +170,7 @@ Manifest SetCommitter::write(const SaveJob& job, const std::string& set,
 PartSums SetCommitter::write_own(const SaveJob& job, SetWriter& writer) {
   const FileRange own = inputs_.own;
   PartSums part = job.slot->sums();
+  part.training = job.state.part;
   std::vector<Bytes> files;
   for (size_t i = own.begin; i < own.end; ++i) {
     files.push_back(job.slot->image(i));
