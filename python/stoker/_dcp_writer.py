@@ -91,6 +91,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._metadata: dict[str, Any] = {}
         self._pickled: dict[str, tuple[bytes, str]] = {}
         self._unopened, self._error = 0, ""
+        self._closed = False
 
     # For users.
 
@@ -135,8 +136,9 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         return self.lost == 0 and self.status()["drains_left"] == 0 and not self.status()["hung"]
 
     def close(self) -> bool:
-        """flush(), and ends the threads."""
+        """flush(), and ends the threads. Before, wait for the futures of ``async_save``: what it has not begun is lost."""
         complete = self.flush()
+        self._closed = True
         if self._core is not None:
             self._ended_status = self.status()
             core, self._core = self._core, None
@@ -256,6 +258,8 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
             listing = Attempt(self._sets.steps)
             why = listing.wait(self._sets.hang_seconds)
             newest = 0 if why else max(listing.value, default=0)
+        if self._closed:
+            raise mistake("this StorageWriter is closed")
         told = self._ranks.meet("plan", json.dumps({"newest": newest, "why": why, "shares": shares}))
         said = [json.loads(text) for text in told]
         self._last_step = step = said[0]["newest"] + 1 if step is None else step
