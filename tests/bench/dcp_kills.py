@@ -2,7 +2,7 @@
 """kill -9 of the two ranks of a training that saves by torch.distributed.checkpoint through stoker.dcp, as often as is said: nothing
 that was acknowledged is lost, and no set is torn. The test tests/python/dcp_test.py does it a few times.
 
-Needs a Python with torch 2.6 or newer. PYTHONPATH=build/python:tests/support python3 tests/bench/dcp_kills.py --dir DIRECTORY [--kills 1000] [--seed 1]
+Needs a Python with torch 2.6 or newer. PYTHONPATH=build/python:tests/python python3 tests/bench/dcp_kills.py --dir DIRECTORY [--kills 1000] [--seed 1]
 """
 import argparse
 import random

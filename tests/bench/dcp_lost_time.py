@@ -7,7 +7,7 @@ in turns, too. stall: until the trainer may change its weights. lost: seconds of
 the group without a save. All files are synced.
 
 Needs a Python with torch 2.6 or newer (2.11 was measured).
-PYTHONPATH=build/python:tests/support python3 tests/bench/dcp_lost_time.py --dir DIRECTORY [--rounds 10] [--scale 1.0]
+PYTHONPATH=build/python:tests/python python3 tests/bench/dcp_lost_time.py --dir DIRECTORY [--rounds 10] [--scale 1.0]
 """
 import argparse
 import os
