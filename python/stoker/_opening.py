@@ -46,15 +46,13 @@ class Attempt(threading.Thread):
 class Opening:
     """The engine, on its way. One thread at a time; all ranks make the same calls."""
 
-    _made = 0
-
     def __init__(self, config: Any, overrides: list[str], ranks: Ranks, whole: Any, goes_on_from: int) -> None:
-        Opening._made += 1
+        ranks.openings += 1
         self._ranks = ranks
         group, self._service = None, None
         if ranks.world > 1:
             group = _core.Meetings(ranks.rank, ranks.world)
-            self._service = Service(ranks, group, f"engine-{Opening._made}")
+            self._service = Service(ranks, group, f"engine-{ranks.openings}")
         together = _core.Together(group, whole.tensors, whole.shares, goes_on_from)
         settings = [*overrides, "checkpoint.every_steps=1", "checkpoint.resume=latest", "checkpoint.snapshot=async"]
         self._making = Attempt(lambda: _core.Checkpointer(config, settings, together, note, warn))

@@ -29,6 +29,8 @@ class Ranks:
         import torch.distributed as dist
 
         self.rank, self.world = 0, 1
+        #: How often an engine was made for them.
+        self.openings = 0
         self._numbers: collections.Counter[str] = collections.Counter()
         self._before: dict[str, str] = {}
         if not (dist.is_available() and dist.is_initialized()):
