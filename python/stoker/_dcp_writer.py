@@ -88,7 +88,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._items: list[WriteItem] = []
         self._shares: list[Share] = []
         self._kept: list[int] = []
-        self._metadata: dict[str, Any] = {}
+        self._metadata = "{}"
         self._pickled: dict[str, tuple[bytes, str]] = {}
         self._unopened, self._error = 0, ""
         self._closed = False
@@ -248,7 +248,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._planner = copy.copy(planner)
         self._planner.state_dict = {}
         if self._ranks.rank == 0:
-            self._metadata = {"dcp": to_json(planner.metadata)}
+            self._metadata = json.dumps({"dcp": to_json(planner.metadata)})
         return step
 
     def _open(self, step: int | None, shares: list[Share]) -> tuple[int, Any]:
@@ -289,7 +289,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         others = {item.index.fqn: self._text_of(item, planner) for item in self._items if item.type == WriteItemType.BYTE_IO}
         arrays = [as_saved(planner.resolve_data(tensors[place])) for place in self._kept]
         with self._lock:
-            return self._core.save(step, arrays, json.dumps(self._metadata), json.dumps(others))
+            return self._core.save(step, arrays, self._metadata, json.dumps(others))
 
     def _text_of(self, item: WriteItem, planner: dcp.SavePlanner) -> str:
         """A value that is no tensor, as DCP writes it (torch.save), in base64; made anew where it has changed."""
