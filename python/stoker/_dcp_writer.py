@@ -86,7 +86,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._planner: Any = None  # without a state
         self._names: set[str] = set()
         self._items: list[WriteItem] = []
-        self._shares: list[Share] = []
+        self._shares: list[list[Share] | None] = []  # of all ranks; the first one knows them
         self._kept: list[int] = []
         self._metadata = "{}"
         self._pickled: dict[str, tuple[bytes, str]] = {}
@@ -198,6 +198,12 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         return plan
 
     def prepare_global_plan(self, plans: list[dcp.SavePlan]) -> list[dcp.SavePlan]:
+        # Here and not in write_data, so that it is an error of all ranks.
+        shares = [_shares_of(plan) if getattr(plan, "usable", True) else None for plan in plans]
+        if self._core is None:
+            self._shares = shares
+        elif any(new not in (None, first) for new, first in zip(shares, self._shares)):
+            raise mistake("the tensors are not those of the first save: make another StorageWriter for them")
         return plans
 
     def write_data(self, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> Future[list[WriteResult]]:
@@ -239,12 +245,9 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         """Takes over what is saved now; at the first save, makes the engine. Its step."""
         if not isinstance(planner, DefaultSavePlanner):
             raise mistake(f"a set needs what DCP's DefaultSavePlanner keeps: derive {type(planner).__name__} from it")
-        shares = [share_of(item) for item in plan.items if item.tensor_data is not None]
         if self._core is None:
-            step, self._core = self._open(step, shares)
-        elif shares != self._shares:
-            raise mistake("the tensors are not those of the first save: make another StorageWriter for them")
-        self._items, self._shares, self._names = list(plan.items), shares, set(planner.state_dict)
+            step, self._core = self._open(step, _shares_of(plan))
+        self._items, self._names = list(plan.items), set(planner.state_dict)
         self._planner = copy.copy(planner)
         self._planner.state_dict = {}
         if self._ranks.rank == 0:
@@ -314,6 +317,10 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
                 return
             time.sleep(pause)
             pause = min(2 * pause, 2e-2)
+
+
+def _shares_of(plan: dcp.SavePlan) -> list[Share]:
+    return [share_of(item) for item in plan.items if item.tensor_data is not None]
 
 
 def _copied(value: Any, leaf: Callable[[Any], Any]) -> Any:

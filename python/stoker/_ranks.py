@@ -4,6 +4,7 @@ from __future__ import annotations
 import atexit
 import collections
 import hashlib
+import os
 import threading
 import time
 from typing import Any
@@ -39,8 +40,10 @@ class Ranks:
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
         members = hashlib.sha256(repr(dist.get_process_group_ranks(group)).encode()).hexdigest()[:16]
         self._made[members] += 1
+        # torchrun may give ranks that it starts again the store of the life before.
+        life = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         self._store = dist.PrefixStore(
-            f"stoker/{members}/{self._made[members]}", dist.distributed_c10d._get_default_store()
+            f"stoker/{life}/{members}/{self._made[members]}", dist.distributed_c10d._get_default_store()
         )
 
     def meet(self, channel: str, own: str) -> list[str]:
