@@ -14,6 +14,7 @@ from shortages import silent_disk, small_disk
 PROGRAM = os.environ.get("STOKER")
 FAULTS = pathlib.Path(PROGRAM).parents[1] / "tests/libfile_faults.so" if PROGRAM else None
 LAST = 5
+MORE = ((errno.EDQUOT, "mkdir", "[01]"), (errno.EIO, "write", "[01]")) if os.environ.get("STOKER_LONG") else ()
 
 if not MISSING:
     import torch.distributed.checkpoint as dcp
@@ -73,7 +74,7 @@ class FaultTest(unittest.TestCase):
         if FAULTS is None or not FAULTS.exists():
             self.skipTest("libfile_faults is not built here")
         # Where there is no space a second attempt is of no use; each rank may meet it once.
-        for error, call, lost in ((errno.EDQUOT, "reserve", "[12]"), (errno.EDQUOT, "mkdir", "[01]"), (errno.EIO, "sync", "[01]")):
+        for error, call, lost in ((errno.EDQUOT, "reserve", "[12]"), (errno.EIO, "sync", "[01]"), *MORE):
             with self.subTest(error=errno.errorcode[error], call=call):
                 folder = self.folder / f"{error}-{call}"
                 (folder / "slow").mkdir(parents=True)

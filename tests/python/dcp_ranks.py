@@ -13,6 +13,7 @@ PATIENCE_S = 240
 
 try:
     import torch
+    import torch._dynamo  # which a DTensor imports, and it takes half a second
     import torch.distributed as dist
     import torch.distributed.checkpoint as dcp
     from torch.distributed.device_mesh import init_device_mesh
@@ -166,6 +167,8 @@ def save_until_killed(rank, folder, kind, acknowledged):
     """Goes on from the newest set, and saves every step."""
     import stoker.dcp
 
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), 2)  # the ranks that are killed later have something to say about the first one
     config = sections(folder, kind, keep_last=2)
     reader, training, step = stoker.dcp.StorageReader(config), Training(), 0
     if reader.newest() is not None:
