@@ -263,21 +263,22 @@ class CheckpointerHandle {
 
 void bind_checkpointer(nb::module_& module) {
   nb::class_<Together>(module, "Together")
-      .def("__init__",
-           [](Together* self, std::shared_ptr<Meetings> group,
-              const std::vector<TensorRow>& tensors, const std::vector<ShareRow>& shares,
-              int64_t goes_on_from) {
-             new (self) Together(together(std::move(group), tensors, shares, goes_on_from));
-           },
-           nb::arg("group").none(), nb::arg("tensors"), nb::arg("shares"), nb::arg("goes_on_from"));
+      .def(
+          "__init__",
+          [](Together* self, std::shared_ptr<Meetings> group, const std::vector<TensorRow>& tensors,
+             const std::vector<ShareRow>& shares, int64_t goes_on_from) {
+            new (self) Together(together(std::move(group), tensors, shares, goes_on_from));
+          },
+          nb::arg("group").none(), nb::arg("tensors"), nb::arg("shares"), nb::arg("goes_on_from"));
   nb::class_<CheckpointerHandle>(module, "Checkpointer")
       .def(nb::init<nb::handle, std::vector<std::string>, const std::vector<std::string>&,
                     const std::vector<Tensor>&, nb::object, nb::object>(),
            nb::arg("config"), nb::arg("overrides"), nb::arg("names"),
            nb::arg("tensors").noconvert(), nb::arg("info"), nb::arg("warn"))
-      .def(nb::init<nb::handle, std::vector<std::string>, const Together&, nb::object, nb::object>(),
-           nb::arg("config"), nb::arg("overrides"), nb::arg("together"), nb::arg("info"),
-           nb::arg("warn"))
+      .def(
+          nb::init<nb::handle, std::vector<std::string>, const Together&, nb::object, nb::object>(),
+          nb::arg("config"), nb::arg("overrides"), nb::arg("together"), nb::arg("info"),
+          nb::arg("warn"))
       .def("load", &CheckpointerHandle::load)
       .def("save", &CheckpointerHandle::save, nb::arg("step"), nb::arg("tensors").noconvert(),
            nb::arg("values"), nb::arg("part") = "null")

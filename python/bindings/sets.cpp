@@ -61,10 +61,10 @@ LoadedSet open_set(const std::shared_ptr<Places>& places, int64_t step, int64_t 
       collective, stores, step, [](size_t) { return true; },
       [&](size_t, const Error& error) { why = error.what(); });
   if (!located) {
-    throw Error(ExitCode::storage,
-                why.empty() ? fmt::format("there is no checkpoint of step {} in {}", step,
-                                          stores.front()->full_directory())
-                            : why);
+    throw Error(ExitCode::storage, why.empty()
+                                       ? fmt::format("there is no checkpoint of step {} in {}",
+                                                     step, stores.front()->full_directory())
+                                       : why);
   }
   const SetStore& first = *stores.at(located->files.front().store);
   return {LoadedState(located->manifest, first.full_path(step)), threads,
@@ -119,8 +119,7 @@ class Sets {
       const Released without;
       const CheckpointerInfo info = this->info();
       for (const auto& [name, tier] : places->options.storage) {
-        places->tiers.add(name,
-                          open_tier(tier, {name, places->warnings.notify(), &places->hub}));
+        places->tiers.add(name, open_tier(tier, {name, places->warnings.notify(), &places->hub}));
       }
       for (const std::string& tier : info.tiers) {
         add_stores(*places, tier,

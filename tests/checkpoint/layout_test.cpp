@@ -295,7 +295,8 @@ TEST(Layout, shares_that_leave_a_byte_out_or_name_it_twice_are_a_bug) {
     return std::string("accepted");
   };
   EXPECT_EQ(refused(kShares), "accepted");
-  EXPECT_EQ(refused({{1, 0, 16, 0}, {0, 0, 16, 1}}), "tensor matrix: the shares have 16 of 48 bytes");
+  EXPECT_EQ(refused({{1, 0, 16, 0}, {0, 0, 16, 1}}),
+            "tensor matrix: the shares have 16 of 48 bytes");
   EXPECT_EQ(refused({{1, 0, 16, 0}, {1, 24, 24, 1}, {0, 0, 16, 1}}),
             "the shares of tensor matrix do not follow each other");
   EXPECT_EQ(refused({{1, 16, 32, 0}, {1, 0, 16, 1}, {0, 0, 16, 1}}),

@@ -98,9 +98,10 @@ TEST(SharesInOneFile, are_refused) {
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::config);
-    EXPECT_STREQ(error.what(),
-                 "checkpoint.layout: tf_saver writes one file, and here each process has tensors of "
-                 "its own: set checkpoint.layout=safetensors");
+    EXPECT_STREQ(
+        error.what(),
+        "checkpoint.layout: tf_saver writes one file, and here each process has tensors of "
+        "its own: set checkpoint.layout=safetensors");
   }
 }
 
@@ -116,8 +117,8 @@ TEST(LoadedState, a_stretch_of_a_tensor_is_copied_from_whatever_files_it_lies_in
     for (size_t begin = 0; begin < whole.size(); begin += 1 + whole.size() / 7) {
       std::vector<uint8_t> some(std::min<size_t>(whole.size() - begin, 1 + whole.size() / 3));
       loaded.copy(i, begin, some);
-      EXPECT_TRUE(std::equal(some.begin(), some.end(),
-                             whole.begin() + static_cast<std::ptrdiff_t>(begin)))
+      EXPECT_TRUE(
+          std::equal(some.begin(), some.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin)))
           << loaded.tensors()[i].name << " from " << begin;
     }
   }

@@ -47,8 +47,8 @@ void check(const std::vector<TensorInfo>& tensors) {
   }
 }
 
-// Deals these pieces out to `files` in order. A file ends at the boundary of rows that is nearest to
-// its share of the bytes.
+// Deals these pieces out to `files` in order. A file ends at the boundary of rows that is nearest
+// to its share of the bytes.
 void deal(const std::vector<TensorInfo>& tensors, const std::vector<TensorPiece>& pieces,
           std::span<DataFile> files) {
   uint64_t total = 0;
@@ -97,8 +97,8 @@ std::vector<std::vector<TensorPiece>> pieces_of(const SetLayout& layout,
         {places[share.tensor], share.begin, share.bytes, 0});
   }
   for (std::vector<TensorPiece>& those : pieces) {
-    std::ranges::sort(those, {},
-                      [](const TensorPiece& piece) { return std::pair(piece.tensor, piece.begin); });
+    std::ranges::sort(
+        those, {}, [](const TensorPiece& piece) { return std::pair(piece.tensor, piece.begin); });
   }
   return pieces;
 }

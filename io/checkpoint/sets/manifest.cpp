@@ -300,8 +300,7 @@ std::string to_text(const PartSums& part) {
   Json files = Json::array(), tensors = Json::array();
   for (const FileSums& file : part.files) files.push_back({file.name, file.bytes, file.chunks});
   for (const auto& [tensor, sum, bytes] : part.tensors) tensors.push_back({tensor, sum, bytes});
-  return json_text(
-      Json{{"files", files}, {"tensors", tensors}, {"training", part.training}});
+  return json_text(Json{{"files", files}, {"tensors", tensors}, {"training", part.training}});
 }
 
 PartSums part_sums(const std::string& text) {
