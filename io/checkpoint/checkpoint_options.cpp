@@ -81,7 +81,8 @@ CheckpointerInfo CheckpointOptions::info() const {
                         .threads = resolve_threads(),
                         .readers = resolve_readers(),
                         .renamed_classes = renamed_classes,
-                        .grace_seconds = grace_seconds};
+                        .grace_seconds = grace_seconds,
+                        .hang_seconds = hang_seconds};
   for (const auto& tier : {fast, slow}) {
     if (tier) info.tiers.push_back(tier->name);
   }

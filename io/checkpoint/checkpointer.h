@@ -39,6 +39,7 @@ struct CheckpointStatus : CheckpointReport {
   std::vector<double> save_s;   // from offer to commit on the first tier
   std::vector<double> drain_s;  // from the begin of the copy to the commit on the last tier
   bool hung = false;            // a thread is stuck in a system call; it cannot be joined
+  int64_t ended_step = -1;      // of the last save that was committed or failed
 };
 
 // What becomes of checkpoints, as the options say it (Component<Checkpointer>::info).
@@ -55,6 +56,8 @@ struct CheckpointerInfo {
   bool renamed_classes = false;
   // From a request to stop to the end of the process.
   double grace_seconds = 30;
+  // Without an answer of a tier, until nobody waits for it any longer.
+  double hang_seconds = 60;
 };
 
 // Saves and restores the state of a run. The trainer's thread, for all methods.
@@ -88,6 +91,11 @@ class Checkpointer {
     RankGroup& group = alone();
     // How long training waits for its data, for drains that give way to it. Null: nobody trains.
     const InputWait* input = nullptr;
+    // What of `tensors` each process of the group has. Empty: all have all of it.
+    std::vector<TensorShare> shares = {};
+    // The step of a set that somebody else has read, and from which the run goes on; -1: it begins
+    // afresh. load() reads none then, and sets newer ones aside.
+    std::optional<int64_t> goes_on_from = {};
   };
   virtual ~Checkpointer() = default;
 

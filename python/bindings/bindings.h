@@ -13,6 +13,8 @@ void bind_errors(nanobind::module_& module);
 void bind_loader(nanobind::module_& module);
 void bind_decoder(nanobind::module_& module);
 void bind_checkpointer(nanobind::module_& module);
+void bind_meetings(nanobind::module_& module);
+void bind_sets(nanobind::module_& module);
 void bind_profile(nanobind::module_& module);
 void bind_watch(nanobind::module_& module);
 

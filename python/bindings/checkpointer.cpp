@@ -1,25 +1,30 @@
 #include "io/checkpoint/checkpointer.h"
 
-#include <fmt/format.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "io/core/text/json.h"
 #include "io/experiment/saving_options.h"
 #include "io/metrics/hub.h"
 #include "io/storage/metered.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
+#include "python/bindings/loaded_set.h"
 #include "python/bindings/loader.h"
+#include "python/bindings/meetings.h"
+#include "python/bindings/own_process.h"
 #include "python/bindings/released.h"
 
 namespace nb = nanobind;
@@ -27,91 +32,31 @@ namespace nb = nanobind;
 namespace stoker::python {
 namespace {
 
-using Tensor = nb::ndarray<nb::ro, nb::device::cpu>;
-using Target = nb::ndarray<nb::device::cpu>;
-
-// As safetensors spells it. Empty: a set cannot hold it.
-std::string dtype_name(nb::dlpack::dtype type) {
-  if (type.lanes != 1) return "";
-  using Code = nb::dlpack::dtype_code;
-  const std::string bits = std::to_string(type.bits);
-  std::string name;
-  switch (static_cast<Code>(type.code)) {
-    case Code::Float:
-      name = "F" + bits;
-      break;
-    case Code::Bfloat:
-      name = "BF" + bits;
-      break;
-    case Code::Int:
-      name = "I" + bits;
-      break;
-    case Code::UInt:
-      name = "U" + bits;
-      break;
-    case Code::Bool:
-      name = "BOOL";
-      break;
-    default:
-      break;
-  }
-  return dtype_bytes(name) == 0 ? "" : name;
-}
-
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  throw Error(ExitCode::config, fmt::format("tensor '{}': {}", name, why));
-}
-
-// In C order, as a set has it. Nothing is copied: a target that is a copy would stay as it was.
-template <class Array>
-TensorInfo info_of(const std::string& name, const Array& array) {
-  TensorInfo info{name, dtype_name(array.dtype()), {}, array.nbytes()};
-  if (info.dtype.empty()) refuse(name, "checkpoints have no such type of numbers");
-  int64_t stride = 1;
-  for (size_t i = array.ndim(); i-- > 0;) {
-    const bool counts = array.shape(i) != 1 && array.size() > 0;
-    if (counts && array.stride(i) != stride) refuse(name, "it must be contiguous, in C order");
-    stride *= static_cast<int64_t>(array.shape(i));
-  }
-  for (size_t i = 0; i < array.ndim(); ++i) {
-    info.shape.push_back(static_cast<int64_t>(array.shape(i)));
-  }
-  return info;
-}
-
-// stoker._core.LoadedSet: a set in memory, whose bytes were all verified.
-class LoadedSet {
- public:
-  explicit LoadedSet(LoadedState state, int64_t threads)
-      : state_(std::move(state)), threads_(threads) {}
-  int64_t step() const { return state_.step(); }
-  std::string path() const { return state_.path(); }
-  std::string values() const { return json_text(state_.training()); }
-  // name, dtype, shape
-  nb::list tensors() const {
-    nb::list rows;
-    for (const TensorInfo& info : state_.tensors()) {
-      nb::list shape;
-      for (const int64_t size : info.shape) shape.append(size);
-      rows.append(nb::make_tuple(info.name, info.dtype, nb::tuple(shape)));
-    }
-    return rows;
-  }
-  void copy(size_t index, const Target& target) const {
-    const TensorInfo& saved = state_.tensors().at(index);
-    const TensorInfo info = info_of(saved.name, target);
-    if (info.bytes != saved.bytes || info.dtype != saved.dtype) {
-      refuse(saved.name, fmt::format("the set has {} bytes of {}, and the target {} of {}",
-                                     saved.bytes, saved.dtype, info.bytes, info.dtype));
-    }
-    const Released without;
-    state_.copy(index, static_cast<uint8_t*>(target.data()), threads_);
-  }
-
- private:
-  const LoadedState state_;
-  const int64_t threads_;
+// stoker._core.Together: what the ranks of a training save together. A value.
+struct Together {
+  std::shared_ptr<Meetings> group;  // null: one process
+  std::vector<TensorInfo> tensors;
+  std::vector<TensorShare> shares;
+  int64_t goes_on_from = -1;
 };
+
+// As Python has them: name, dtype, shape; and tensor, begin, bytes, rank.
+using TensorRow = std::tuple<std::string, std::string, std::vector<int64_t>>;
+using ShareRow = std::tuple<size_t, uint64_t, uint64_t, int64_t>;
+
+Together together(std::shared_ptr<Meetings> group, const std::vector<TensorRow>& tensors,
+                  const std::vector<ShareRow>& shares, int64_t goes_on_from) {
+  Together all{std::move(group), {}, {}, goes_on_from};
+  for (const auto& [name, dtype, shape] : tensors) {
+    const std::optional<uint64_t> bytes = tensor_bytes(dtype, shape);
+    if (!bytes) refuse_tensor(name, "checkpoints have no tensors of that type and shape");
+    all.tensors.push_back({name, dtype, shape, *bytes});
+  }
+  for (const auto& [tensor, begin, bytes, process] : shares) {
+    all.shares.push_back({tensor, begin, bytes, process});
+  }
+  return all;
+}
 
 // stoker._core.Checkpointer: saves states of the tensors that the first one has. In a forked child
 // every method but close() is an Error. Waits without the GIL.
@@ -120,30 +65,25 @@ class CheckpointerHandle {
   CheckpointerHandle(nb::handle source, std::vector<std::string> overrides,
                      const std::vector<std::string>& names, const std::vector<Tensor>& tensors,
                      nb::object info, nb::object warn)
-      : info_(std::move(info)),
-        warn_(std::move(warn)),
-        opened_(std::make_unique<Opened>().release()) {
+      : CheckpointerHandle(std::move(info), std::move(warn)) {
     Opened& opened = *opened_;
-    opened.options =
-        read_saving_options(configuration(source), overrides, opened.warnings.notify());
-    if (opened.options.checkpoint.info().snapshot == "swap") {
-      throw Error(ExitCode::config,
-                  "checkpoint.snapshot: swap needs optimizers that can write their update "
-                  "elsewhere, and Python's can not: set checkpoint.snapshot=async");
-    }
     for (size_t i = 0; i < names.size(); ++i) {
       opened.tensors.push_back(info_of(names[i], tensors[i]));
+      opened.own.push_back({i, 0, opened.tensors.back().bytes, 0});
     }
-    const Released without;
-    for (const auto& [name, tier] : opened.options.storage) {
-      opened.tiers.add(name, open_tier(tier, {name, opened.warnings.notify(), &opened.hub}));
-    }
-    opened.saver = opened.options.checkpoint.create(
-        {opened.tiers, opened.options.run.name, opened.tensors,
-         [](size_t bytes) { return allocate_huge(bytes, true); },
-         [] { return std::optional<TimePoint>(); }, opened.notes.notify(), opened.warnings.notify(),
-         &opened.hub.checkpoints()});
-    opened.saver->finish_copy();
+    open(source, overrides, {}, std::nullopt);
+  }
+  // Of the tensors that all ranks have together.
+  CheckpointerHandle(nb::handle source, std::vector<std::string> overrides, const Together& all,
+                     nb::object info, nb::object warn)
+      : CheckpointerHandle(std::move(info), std::move(warn)) {
+    Opened& opened = *opened_;
+    opened.group = all.group;
+    opened.tensors = all.tensors;
+    const int64_t rank = all.group ? all.group->rank() : 0;
+    std::ranges::copy_if(all.shares, std::back_inserter(opened.own),
+                         [&](const TensorShare& share) { return share.process == rank; });
+    open(source, overrides, all.shares, all.goes_on_from);
   }
   ~CheckpointerHandle() { close(); }
   CheckpointerHandle(const CheckpointerHandle&) = delete;
@@ -161,26 +101,17 @@ class CheckpointerHandle {
     if (!state) return std::nullopt;
     return LoadedSet(std::move(*state), now.options.checkpoint.info().readers);
   }
-  // Those of the constructor, in its order. True: the tensors must not change before
-  // finish_copy().
-  bool save(int64_t step, const std::vector<Tensor>& tensors, const std::string& values) {
+  // Those of the constructor, or this rank's shares of them, in its order. part: beside `values`,
+  // of this rank alone. True: the tensors must not change before finish_copy().
+  bool save(int64_t step, const std::vector<Tensor>& tensors, const std::string& values,
+            const std::string& part) {
     Opened& now = opened();
     finish_copy();
     TrainingState state;
     state.step = step;
     state.training = nlohmann::json::parse(values);
-    if (tensors.size() != now.tensors.size()) {
-      throw Error(ExitCode::config, "the tensors are not those of the first save");
-    }
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const TensorInfo& first = now.tensors[i];
-      if (info_of(first.name, tensors[i]) != first) {
-        refuse(first.name,
-               "its shape or type is not that of the first save: make another "
-               "Checkpointer");
-      }
-      state.tensors.push_back(static_cast<const uint8_t*>(tensors[i].data()));
-    }
+    state.part = nlohmann::json::parse(part);
+    point_to(tensors, now, state);
     now.held = tensors;
     bool copying = false;
     {
@@ -230,15 +161,22 @@ class CheckpointerHandle {
     result["durable_step"] = status.durable_step;
     result["drains_left"] = status.drains_left;
     result["set_bytes"] = status.set_bytes;
+    result["hung"] = status.hung;
+    result["ended_step"] = status.ended_step;
     result["last_error"] = status.last_error;
     return result;
   }
+  // A thread that a tier keeps for ever is left behind, with all that it uses.
   void close() {
     if (!opened_) return;
-    const OwnedHere<Opened> opened = std::move(opened_);
+    OwnedHere<Opened> opened = std::move(opened_);
     if (!process_.here()) return;
     {
       const Released without;
+      if (opened->saver && opened->saver->status().hung) {
+        static_cast<void>(opened.release());
+        return;
+      }
       opened->saver.reset();
     }
     tell(*opened);
@@ -248,12 +186,64 @@ class CheckpointerHandle {
   struct Opened {
     Remarks notes, warnings;
     SavingOptions options;
+    std::shared_ptr<Meetings> group;  // null: one process
     std::vector<TensorInfo> tensors;
+    std::vector<TensorShare> own;  // of this process
     Hub hub;
     Tiers tiers;
     std::vector<Tensor> held;  // whose memory is being copied
     std::unique_ptr<Checkpointer> saver;
   };
+  CheckpointerHandle(nb::object info, nb::object warn)
+      : info_(std::move(info)),
+        warn_(std::move(warn)),
+        opened_(std::make_unique<Opened>().release()) {}
+
+  void open(nb::handle source, std::vector<std::string> overrides,
+            const std::vector<TensorShare>& shares, std::optional<int64_t> goes_on_from) {
+    Opened& opened = *opened_;
+    opened.options =
+        read_saving_options(configuration(source), overrides, opened.warnings.notify());
+    if (opened.options.checkpoint.info().snapshot == "swap") {
+      throw Error(ExitCode::config,
+                  "checkpoint.snapshot: swap needs optimizers that can write their update "
+                  "elsewhere, and Python's can not: set checkpoint.snapshot=async");
+    }
+    const Released without;
+    for (const auto& [name, tier] : opened.options.storage) {
+      opened.tiers.add(name, open_tier(tier, {name, opened.warnings.notify(), &opened.hub}));
+    }
+    RankGroup& group = opened.group ? static_cast<RankGroup&>(*opened.group) : alone();
+    opened.saver = opened.options.checkpoint.create(
+        {opened.tiers, opened.options.run.name, opened.tensors,
+         [](size_t bytes) { return allocate_huge(bytes, true); },
+         [] { return std::optional<TimePoint>(); }, opened.notes.notify(), opened.warnings.notify(),
+         &opened.hub.checkpoints(), group, nullptr, shares, goes_on_from});
+    opened.saver->finish_copy();
+  }
+  static void point_to(const std::vector<Tensor>& tensors, const Opened& now,
+                       TrainingState& state) {
+    if (tensors.size() != now.own.size()) {
+      throw Error(ExitCode::config, "the tensors are not those of the first save");
+    }
+    state.tensors.assign(now.tensors.size(), nullptr);
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const TensorShare& share = now.own[i];
+      const TensorInfo& first = now.tensors[share.tensor];
+      const TensorInfo info = info_of(first.name, tensors[i]);
+      const bool whole = share.bytes == first.bytes;
+      if (info.dtype != first.dtype || info.bytes != share.bytes ||
+          (whole && info.shape != first.shape)) {
+        refuse_tensor(first.name,
+                      "its shape or type is not that of the first save: make another "
+                      "Checkpointer");
+      }
+      // Where the tensor would begin.
+      const auto address = reinterpret_cast<uintptr_t>(tensors[i].data()) - share.begin;
+      state.tensors[share.tensor] = reinterpret_cast<const uint8_t*>(address);
+    }
+  }
+
   Opened& opened() const {
     process_.require("checkpointer");
     if (!opened_) throw Error(ExitCode::config, "this checkpointer is closed");
@@ -272,20 +262,26 @@ class CheckpointerHandle {
 }  // namespace
 
 void bind_checkpointer(nb::module_& module) {
-  nb::class_<LoadedSet>(module, "LoadedSet")
-      .def_prop_ro("step", &LoadedSet::step)
-      .def_prop_ro("path", &LoadedSet::path)
-      .def_prop_ro("values", &LoadedSet::values)
-      .def_prop_ro("tensors", &LoadedSet::tensors)
-      .def("copy", &LoadedSet::copy, nb::arg("index"), nb::arg("target").noconvert());
+  nb::class_<Together>(module, "Together")
+      .def(
+          "__init__",
+          [](Together* self, std::shared_ptr<Meetings> group, const std::vector<TensorRow>& tensors,
+             const std::vector<ShareRow>& shares, int64_t goes_on_from) {
+            new (self) Together(together(std::move(group), tensors, shares, goes_on_from));
+          },
+          nb::arg("group").none(), nb::arg("tensors"), nb::arg("shares"), nb::arg("goes_on_from"));
   nb::class_<CheckpointerHandle>(module, "Checkpointer")
       .def(nb::init<nb::handle, std::vector<std::string>, const std::vector<std::string>&,
                     const std::vector<Tensor>&, nb::object, nb::object>(),
            nb::arg("config"), nb::arg("overrides"), nb::arg("names"),
            nb::arg("tensors").noconvert(), nb::arg("info"), nb::arg("warn"))
+      .def(
+          nb::init<nb::handle, std::vector<std::string>, const Together&, nb::object, nb::object>(),
+          nb::arg("config"), nb::arg("overrides"), nb::arg("together"), nb::arg("info"),
+          nb::arg("warn"))
       .def("load", &CheckpointerHandle::load)
       .def("save", &CheckpointerHandle::save, nb::arg("step"), nb::arg("tensors").noconvert(),
-           nb::arg("values"))
+           nb::arg("values"), nb::arg("part") = "null")
       .def("finish_copy", &CheckpointerHandle::finish_copy)
       .def("flush", &CheckpointerHandle::flush)
       .def("status", &CheckpointerHandle::status)

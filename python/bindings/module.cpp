@@ -13,6 +13,8 @@ NB_MODULE(_core, module) {
   python::bind_errors(module);
   python::bind_loader(module);
   python::bind_decoder(module);
+  python::bind_sets(module);
+  python::bind_meetings(module);
   python::bind_checkpointer(module);
   python::bind_profile(module);
   python::bind_watch(module);

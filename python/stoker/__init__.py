@@ -8,6 +8,7 @@ from ._array import Array
 from ._batch import Batch, Skipped, Tolerated
 from ._checkpointer import Checkpointer, Loaded
 from ._core import Error, __version__
+from ._file import File, save
 from ._jpeg import decode_jpeg
 from ._loader import Loader
 from ._profile import profile, profile_worker
@@ -19,6 +20,7 @@ __all__ = [
     "Batch",
     "Checkpointer",
     "Error",
+    "File",
     "Loaded",
     "Loader",
     "Skipped",
@@ -28,5 +30,6 @@ __all__ = [
     "profile",
     "profile_worker",
     "runs",
+    "save",
     "watch",
 ]

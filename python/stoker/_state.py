@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,6 +22,14 @@ def mistake(text: str) -> Error:
     error = Error(text)
     error.code = 2  # type: ignore[attr-defined]
     return error
+
+
+def step_of(checkpoint_id: Any) -> int:
+    """The step that a number, or a path ending in ``20`` or ``step-0000000020``, stands for."""
+    found = re.fullmatch(r"(?:step-)?(\d+)", os.path.basename(os.path.normpath(str(checkpoint_id))))
+    if found is None:
+        raise mistake(f"checkpoint_id must be a step, or a path that ends in one such as step-20, and not {checkpoint_id!r}")
+    return int(found[1])
 
 
 def is_tensor(value: Any) -> bool:

@@ -261,5 +261,50 @@ TEST(Layout, a_header_over_its_limit_is_refused) {
             "checkpoint layout: the header of state.safetensors is too long");
 }
 
+// What two processes have of a matrix, and a vector of the second one.
+const std::vector<TensorInfo> kShared = {tensor("vector", "F32", {4}),
+                                         tensor("matrix", "F32", {6, 2})};
+const std::vector<TensorShare> kShares = {{1, 0, 16, 0}, {1, 16, 32, 1}, {0, 0, 16, 1}};
+
+TEST(Layout, shares_lie_in_the_files_of_their_processes) {
+  const SetLayout layout = make_layout(FileLayout::safetensors, kShared, 2, kShares, 2);
+  ASSERT_EQ(layout.files.size(), 2u);
+  EXPECT_EQ(read_header(layout.files[0]).at("__metadata__").at("rows:matrix"), "0:2 of 6");
+  EXPECT_EQ(read_header(layout.files[0]).size(), 2u);
+  EXPECT_EQ(read_header(layout.files[1]).at("__metadata__").at("rows:matrix"), "2:6 of 6");
+  EXPECT_EQ(read_header(layout.files[1]).at("vector").at("shape"), (json{4}));
+  ASSERT_EQ(layout.files[1].pieces.size(), 2u);
+  EXPECT_EQ(layout.files[1].pieces[1].begin, 16u);
+}
+
+TEST(Layout, a_process_may_have_several_files_or_nothing_to_put_in_them) {
+  const std::vector<TensorShare> shares = {{0, 0, 16, 1}, {1, 0, 48, 1}};
+  const SetLayout layout = make_layout(FileLayout::safetensors, kShared, 6, shares, 3);
+  for (const size_t empty : {0, 1, 4, 5}) EXPECT_TRUE(layout.files[empty].pieces.empty()) << empty;
+  expect_complete(layout);
+  EXPECT_EQ(layout.files[2].bytes, layout.files[3].bytes);
+}
+
+TEST(Layout, shares_that_leave_a_byte_out_or_name_it_twice_are_a_bug) {
+  const auto refused = [](std::vector<TensorShare> shares, int64_t files = 2) {
+    try {
+      make_layout(FileLayout::safetensors, kShared, files, shares, 2);
+    } catch (const Error& error) {
+      return std::string(error.what()).substr(std::string("checkpoint layout: ").size());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refused(kShares), "accepted");
+  EXPECT_EQ(refused({{1, 0, 16, 0}, {0, 0, 16, 1}}),
+            "tensor matrix: the shares have 16 of 48 bytes");
+  EXPECT_EQ(refused({{1, 0, 16, 0}, {1, 24, 24, 1}, {0, 0, 16, 1}}),
+            "the shares of tensor matrix do not follow each other");
+  EXPECT_EQ(refused({{1, 16, 32, 0}, {1, 0, 16, 1}, {0, 0, 16, 1}}),
+            "the shares of tensor matrix do not follow each other");
+  EXPECT_EQ(refused({{2, 0, 16, 0}}), "a share of tensor 2");
+  EXPECT_EQ(refused({{0, 0, 16, 2}}), "process 2 of 2 has a share");
+  EXPECT_EQ(refused(kShares, 3), "3 files for 2 processes");
+}
+
 }  // namespace
 }  // namespace stoker

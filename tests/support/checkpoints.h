@@ -109,7 +109,10 @@ class Checkpoints {
   }
 
   // make("{type: burst_buffer, fast: fast, slow: slow, every_steps: 1}")
-  std::unique_ptr<Checkpointer> make(const std::string& yaml, RankGroup& group = alone()) {
+  // shares, goes_on_from: Checkpointer::Inputs'.
+  std::unique_ptr<Checkpointer> make(const std::string& yaml, RankGroup& group = alone(),
+                                     const std::vector<TensorShare>& shares = {},
+                                     std::optional<int64_t> goes_on_from = {}) {
     const Node node = parse_yaml(yaml, "test.yaml");
     const ConfigContext context{.tiers = {"fast", "slow"}};
     return Registry<Checkpointer>::global()
@@ -121,7 +124,9 @@ class Checkpoints {
                  .stop_requested = [this] { return stop; },
                  .info = [this](const std::string& line) { info.push_back(line); },
                  .warn = [this](const std::string& line) { warn.push_back(line); },
-                 .group = group});
+                 .group = group,
+                 .shares = shares,
+                 .goes_on_from = goes_on_from});
   }
 
   // Offers the state after `step`, and lets the trainer go on: what a step of training does.

@@ -72,15 +72,25 @@ std::span<uint8_t> LoadedState::file(size_t index) {
 }
 
 void LoadedState::copy(size_t tensor, uint8_t* to, int64_t threads) const {
+  copy(tensor, 0, {to, tensors()[tensor].bytes}, threads);
+}
+
+void LoadedState::copy(size_t tensor, uint64_t begin, std::span<uint8_t> to,
+                       int64_t threads) const {
   // Data files come first in the manifest, in the order of the layout.
   for (size_t file = 0; file < manifest_.layout.files.size(); ++file) {
     for (const TensorPiece& piece : manifest_.layout.files[file].pieces) {
-      if (piece.tensor != tensor || piece.bytes == 0) continue;  // `to` may be null
-      const uint8_t* const from = files_[file].data.get() + piece.offset;
-      const auto parts = static_cast<int64_t>((piece.bytes - 1) / kChunkBytes + 1);
+      if (piece.tensor != tensor) continue;
+      const uint64_t first = std::max(begin, piece.begin);
+      const uint64_t last = std::min(begin + to.size(), piece.begin + piece.bytes);
+      if (first >= last) continue;  // `to` may be null
+      const uint64_t bytes = last - first;
+      const uint8_t* const from = files_[file].data.get() + piece.offset + (first - piece.begin);
+      uint8_t* const target = to.data() + (first - begin);
+      const auto parts = static_cast<int64_t>((bytes - 1) / kChunkBytes + 1);
       parallel_for(threads, parts, [&](int64_t part) {
         const uint64_t at = static_cast<uint64_t>(part) * kChunkBytes;
-        std::memcpy(to + piece.begin + at, from + at, std::min(kChunkBytes, piece.bytes - at));
+        std::memcpy(target + at, from + at, std::min(kChunkBytes, bytes - at));
       });
     }
   }

@@ -45,6 +45,8 @@ class LoadedState {
   // Writes all bytes of a tensor (index into tensors()) to `to` with `threads` threads. It has room
   // for them; may be null for a tensor of none.
   void copy(size_t tensor, uint8_t* to, int64_t threads = 1) const;
+  // The same with its bytes from `begin` on, as many as `to` takes.
+  void copy(size_t tensor, uint64_t begin, std::span<uint8_t> to, int64_t threads = 1) const;
 
  private:
   void allocate(const Room& room);

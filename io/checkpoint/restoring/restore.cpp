@@ -127,13 +127,17 @@ void Restorer::refuse_to_begin_on(const std::set<int64_t>& steps) {
                   named.full_directory(), newest));
 }
 
-Restored Restorer::load() {
+Restored Restorer::load(std::optional<int64_t> goes_on_from) {
   Restored restored;
   collective_.all("opened", [&] {
     restored.absent = open();
     return "";
   });
   log_.write();
+  if (goes_on_from) {
+    continue_from(*goes_on_from, restored);
+    return restored;
+  }
   std::optional<LoadedState>& loaded = restored.state;
   const std::set<int64_t> there = all_steps();
   if (options_.resume.value == "latest") {

@@ -35,8 +35,8 @@ class Restorer {
            std::function<Room()> room, Retention& retention, DeferredLog& log);
 
   // Opens the tiers, and does what Checkpointer::load says. Once. The retention knows all sets that
-  // are on the last tier then.
-  Restored load();
+  // are on the last tier then. goes_on_from: Checkpointer::Inputs'.
+  Restored load(std::optional<int64_t> goes_on_from = {});
   // The last tier was absent and is there now: what is on it was not seen when this run decided
   // where to begin. After load(); the drain's thread.
   void last_appeared();
@@ -67,7 +67,7 @@ class Restorer {
   DeferredLog& log_;
   Collective collective_;
   std::set<std::pair<size_t, int64_t>> refused_;  // sets of stores that were not to be read
-  int64_t start_step_ = -1;                       // of the set that was loaded
+  int64_t start_step_ = -1;                       // of the set that the run goes on from
 };
 
 }  // namespace stoker

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "io/checkpoint/sets/tensor_bundle.h"
@@ -46,17 +47,20 @@ void check(const std::vector<TensorInfo>& tensors) {
   }
 }
 
-// Deals the tensors out to `files` in order. A file ends at the boundary of rows that is nearest to
-// its share of the bytes.
-void deal(const std::vector<TensorInfo>& tensors, std::vector<DataFile>& files) {
+// Deals these pieces out to `files` in order. A file ends at the boundary of rows that is nearest
+// to its share of the bytes.
+void deal(const std::vector<TensorInfo>& tensors, const std::vector<TensorPiece>& pieces,
+          std::span<DataFile> files) {
   uint64_t total = 0;
-  for (const TensorInfo& tensor : tensors) total += tensor.bytes;
+  for (const TensorPiece& piece : pieces) total += piece.bytes;
   size_t file = 0;
   uint64_t dealt = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const bool whole = tensors[i].shape.empty() || tensors[i].bytes == 0;
-    const uint64_t rows = whole ? 1 : static_cast<uint64_t>(tensors[i].shape[0]);
-    const uint64_t row_bytes = tensors[i].bytes / rows;
+  for (const TensorPiece& piece : pieces) {
+    const TensorInfo& tensor = tensors[piece.tensor];
+    const bool whole = tensor.shape.empty() || tensor.bytes == 0;
+    const uint64_t row_bytes =
+        whole ? piece.bytes : tensor.bytes / static_cast<uint64_t>(tensor.shape[0]);
+    const uint64_t rows = whole ? 1 : piece.bytes / row_bytes;
     for (uint64_t row = 0; row < rows;) {
       uint64_t taken = rows - row;
       if (file + 1 < files.size() && row_bytes > 0) {
@@ -67,11 +71,53 @@ void deal(const std::vector<TensorInfo>& tensors, std::vector<DataFile>& files) 
         taken = std::min(taken, room / row_bytes + (room % row_bytes >= row_bytes - row_bytes / 2));
       }
       const uint64_t bytes = taken * row_bytes;
-      if (taken > 0) files[file].pieces.push_back({i, row * row_bytes, bytes, 0});
+      if (taken > 0) {
+        files[file].pieces.push_back({piece.tensor, piece.begin + row * row_bytes, bytes, 0});
+      }
       row += taken;
       dealt += bytes;
       file += row < rows;
     }
+  }
+}
+
+// The shares of every process, each in the order of the layout's tensors.
+std::vector<std::vector<TensorPiece>> pieces_of(const SetLayout& layout,
+                                                const std::vector<TensorShare>& shares,
+                                                int64_t processes) {
+  std::vector<size_t> places(layout.sources.size());
+  for (size_t i = 0; i < places.size(); ++i) places[layout.sources[i]] = i;
+  std::vector<std::vector<TensorPiece>> pieces(static_cast<size_t>(processes));
+  for (const TensorShare& share : shares) {
+    if (share.tensor >= places.size()) refuse("a share of tensor {}", share.tensor);
+    if (share.process < 0 || share.process >= processes) {
+      refuse("process {} of {} has a share", share.process, processes);
+    }
+    pieces[static_cast<size_t>(share.process)].push_back(
+        {places[share.tensor], share.begin, share.bytes, 0});
+  }
+  for (std::vector<TensorPiece>& those : pieces) {
+    std::ranges::sort(
+        those, {}, [](const TensorPiece& piece) { return std::pair(piece.tensor, piece.begin); });
+  }
+  return pieces;
+}
+
+// A set holds every byte of its tensors once, in the order of its files.
+void check_covered(const SetLayout& layout) {
+  std::vector<uint64_t> ends(layout.tensors.size());
+  for (const DataFile& file : layout.files) {
+    for (const TensorPiece& piece : file.pieces) {
+      if (piece.begin != std::exchange(ends[piece.tensor], piece.begin + piece.bytes)) {
+        refuse("the shares of tensor {} do not follow each other",
+               layout.tensors[piece.tensor].name);
+      }
+    }
+  }
+  for (size_t i = 0; i < ends.size(); ++i) {
+    if (ends[i] == layout.tensors[i].bytes) continue;
+    refuse("tensor {}: the shares have {} of {} bytes", layout.tensors[i].name, ends[i],
+           layout.tensors[i].bytes);
   }
 }
 
@@ -154,7 +200,8 @@ FileRange files_of(const SetLayout& layout, int64_t rank, int64_t size) {
   return {share(rank), share(rank + 1)};
 }
 
-SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards) {
+SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards,
+                      const std::vector<TensorShare>& shares, int64_t processes) {
   check(tensors);
   if (shards < 1 || shards > kMaxShards) refuse("{} shards", shards);
   std::vector<size_t> order(tensors.size());
@@ -165,7 +212,24 @@ SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_
   std::ranges::stable_sort(order, std::greater{}, rank);
   SetLayout layout{format, {}, std::vector<DataFile>(static_cast<size_t>(shards)), order};
   for (const size_t source : order) layout.tensors.push_back(std::move(tensors[source]));
-  deal(layout.tensors, layout.files);
+  if (shares.empty()) {
+    std::vector<TensorPiece> all;
+    for (size_t i = 0; i < layout.tensors.size(); ++i) {
+      all.push_back({i, 0, layout.tensors[i].bytes, 0});
+    }
+    deal(layout.tensors, all, layout.files);
+  } else {
+    if (processes < 1 || shards % processes != 0) {
+      refuse("{} files for {} processes", shards, processes);
+    }
+    const std::vector<std::vector<TensorPiece>> pieces = pieces_of(layout, shares, processes);
+    for (int64_t process = 0; process < processes; ++process) {
+      const FileRange own = files_of(layout, process, processes);
+      deal(layout.tensors, pieces[static_cast<size_t>(process)],
+           std::span(layout.files).subspan(own.begin, own.end - own.begin));
+    }
+    check_covered(layout);
+  }
   for (size_t i = 0; i < layout.files.size(); ++i) {
     DataFile& file = layout.files[i];
     file.name = file_name(format, i, layout.files.size());

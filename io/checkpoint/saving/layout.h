@@ -43,6 +43,14 @@ struct TensorPiece {
   uint64_t offset = 0;
 };
 
+// Rows of a tensor that one process alone has, as bytes [begin, begin + bytes) of it. A value.
+struct TensorShare {
+  size_t tensor = 0;  // index into the list of tensors
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+  int64_t process = 0;
+};
+
 // A data file of a set: its header, then its pieces, back to back. `bytes` is the size of the
 // whole. A value. Read back from a manifest it has no header.
 struct DataFile {
@@ -95,6 +103,10 @@ FileRange files_of(const SetLayout& layout, int64_t rank, int64_t size);
 // tensor's bytes do not agree with its shape and dtype, a name occurs twice, or a limit above is
 // passed. Tensors of more than one row are split at rows (dimension 0), so that the shares differ
 // from each other by less than a row; others stay whole.
-SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards);
+//
+// shares: what each of so many processes has; it goes into that process's own files (files_of()).
+// The shares of a tensor follow each other as the processes do. Empty: all have all tensors.
+SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards,
+                      const std::vector<TensorShare>& shares = {}, int64_t processes = 1);
 
 }  // namespace stoker

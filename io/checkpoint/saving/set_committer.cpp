@@ -184,6 +184,7 @@ PartSums SetCommitter::write_own(const SaveJob& job, SetWriter& writer) {
   }
   write_data(*job.slot, writer);
   PartSums part = job.slot->sums();
+  part.training = job.state.part;
   if (own.begin < own.end) {
     Manifest described;  // of one file with all tensors, where there are such texts
     described.training = job.state.training;

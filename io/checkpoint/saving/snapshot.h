@@ -24,6 +24,7 @@ struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   int64_t step = 0;
   std::optional<double> score;           // of an evaluation of this state; higher is better
   nlohmann::json training;               // everything that is no tensor
+  nlohmann::json part = {};              // likewise, of this process alone
   std::vector<const uint8_t*> tensors;   // host addresses; null: on the device
   std::shared_ptr<DeviceCopies> device;  // null where all are on the host
   std::shared_ptr<void> keep;            // owns what `tensors` points to

@@ -30,6 +30,21 @@
 // that thread gives up after hang_seconds, or at the deadline.
 
 namespace stoker {
+namespace {
+
+SetLayout layout_of(const CheckpointOptions& options, const Checkpointer::Inputs& inputs) {
+  const int64_t processes = inputs.group.size();
+  const bool safetensors = options.layout == FileLayout::safetensors;
+  if (!safetensors && !inputs.shares.empty()) {
+    throw Error(ExitCode::config,
+                "checkpoint.layout: tf_saver writes one file, and here each process has tensors of "
+                "its own: set checkpoint.layout=safetensors");
+  }
+  return make_layout(options.layout, inputs.tensors, safetensors ? options.shards * processes : 1,
+                     inputs.shares, processes);
+}
+
+}  // namespace
 
 TieredSaves::TieredSaves(const CheckpointOptions& options, const Inputs& inputs, WriteTo write_to)
     : options_(options),
@@ -39,11 +54,10 @@ TieredSaves::TieredSaves(const CheckpointOptions& options, const Inputs& inputs,
       tiers_(options_, inputs, write_to, [this](const std::string& line) { log_.warn(line); }),
       retention_(options_, tiers_, log_),
       schedule_(options_, inputs.stop_requested, group_),
+      goes_on_from_(inputs.goes_on_from),
       restorer_(
           options_, tiers_, group_, [this] { return saver_->room(); }, retention_, log_) {
-  const int64_t shards =
-      options_.layout == FileLayout::safetensors ? options_.shards * group_.size() : 1;
-  const SetLayout layout = make_layout(options_.layout, inputs.tensors, shards);
+  const SetLayout layout = layout_of(options_, inputs);
   status_.set_bytes = layout.bytes();
   own_bytes_ = layout.bytes(files_of(layout, group_.rank(), group_.size()));
   if (tiers_.drains()) {
@@ -77,7 +91,7 @@ Drain::Hooks TieredSaves::drain_hooks(const Inputs& inputs) {
 }
 
 std::optional<LoadedState> TieredSaves::load() {
-  Restored found = restorer_.load();
+  Restored found = restorer_.load(goes_on_from_);
   {
     const std::lock_guard lock(mutex_);
     if (!found.absent.empty()) {
@@ -86,7 +100,7 @@ std::optional<LoadedState> TieredSaves::load() {
     }
     if (found.state) status_.saved_step = found.state->step();
   }
-  if (found.saved) schedule_.set_last_step(found.state->step());
+  if (found.state && found.saved) schedule_.set_last_step(found.state->step());
   for (const int64_t step : found.to_drain) drain_->add(step);
   log_.write();
   return std::move(found.state);
@@ -193,6 +207,7 @@ void TieredSaves::measured(CheckpointPart part, TimePoint begin, int64_t step) {
 void TieredSaves::not_saved(const SaveResult& result) {
   {
     const std::lock_guard lock(mutex_);
+    status_.ended_step = result.step;
     if (result.skipped) {
       ++status_.skipped;
     } else {
@@ -216,6 +231,7 @@ void TieredSaves::saved(const SaveResult& result) {
   {
     const std::lock_guard lock(mutex_);
     ++status_.saved;
+    status_.ended_step = result.step;
     write_failed_ = false;
     status_.saved_step = result.step;
     status_.save_s.push_back(result.seconds);

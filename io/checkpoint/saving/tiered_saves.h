@@ -61,6 +61,7 @@ class TieredSaves : public Checkpointer {
   const SaveTiers tiers_;
   Retention retention_;
   SaveSchedule schedule_;
+  const std::optional<int64_t> goes_on_from_;
   uint64_t own_bytes_ = 0;  // of a set, what this process writes
 
   std::mutex mutex_;  // what the threads report

@@ -284,19 +284,23 @@ void put_together(Manifest& manifest, const SetLayout& layout, const std::vector
   manifest.layout = layout;
   manifest.parts = static_cast<int64_t>(parts.size());
   manifest.tensor_sums.assign(layout.tensors.size(), 0);
+  Json said = Json::array();
   for (const PartSums& part : parts) {
+    said.push_back(part.training);
     manifest.files.insert(manifest.files.end(), part.files.begin(), part.files.end());
     for (const auto& [tensor, sum, bytes] : part.tensors) {
       manifest.tensor_sums.at(tensor) = crc32c_combine(manifest.tensor_sums.at(tensor), sum, bytes);
     }
   }
+  if (std::ranges::all_of(said, [](const Json& part) { return part.is_null(); })) return;
+  manifest.training["parts"] = std::move(said);
 }
 
 std::string to_text(const PartSums& part) {
   Json files = Json::array(), tensors = Json::array();
   for (const FileSums& file : part.files) files.push_back({file.name, file.bytes, file.chunks});
   for (const auto& [tensor, sum, bytes] : part.tensors) tensors.push_back({tensor, sum, bytes});
-  return json_text(Json{{"files", files}, {"tensors", tensors}});
+  return json_text(Json{{"files", files}, {"tensors", tensors}, {"training", part.training}});
 }
 
 PartSums part_sums(const std::string& text) {
@@ -308,6 +312,7 @@ PartSums part_sums(const std::string& text) {
     for (const Json& tensor : json.at("tensors")) {
       part.tensors.push_back({tensor.at(0), tensor.at(1), tensor.at(2)});
     }
+    part.training = json.at("training");
     return part;
   } catch (const Json::exception& error) {
     throw Error(ExitCode::bug, std::string("checkpoint part: ") + error.what());

@@ -27,7 +27,7 @@ struct FileSums {
 // What one process has written of a set: its files, and of each tensor of which a part lies in them
 // that part's checksum and bytes. The parts of a tensor follow each other as the processes do. A
 // value.
-struct PartSums {
+struct PartSums {  // NOLINT(bugprone-exception-escape): as Manifest
   struct Tensor {
     size_t tensor = 0;  // index into SetLayout::tensors
     uint32_t sum = 0;
@@ -35,6 +35,7 @@ struct PartSums {
   };
   std::vector<FileSums> files;
   std::vector<Tensor> tensors;
+  nlohmann::json training = {};  // TrainingState::part
 };
 
 // What is known of one checkpoint beside the bytes of its tensors. A value.
@@ -53,6 +54,7 @@ struct Manifest {  // NOLINT(bugprone-exception-escape)
 };
 
 // Layout and checksums of a set that was written in these parts, in the order of the processes.
+// What these had to say for themselves becomes manifest.training["parts"], where one had anything.
 void put_together(Manifest& manifest, const SetLayout& layout, const std::vector<PartSums>& parts);
 
 // As text and back, for other processes of the same run. Error(ExitCode::bug) for another text.
