@@ -1,0 +1,110 @@
+#include "io/checkpoint/restoring/piece_reader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "io/core/interruption.h"
+#include "io/core/parallel.h"
+#include "io/storage/uring_queue.h"
+
+// Why there are more threads than a tier needs requests: a thread that sums, copies or faults in
+// what it has read asks for nothing meanwhile, and the others keep the device busy.
+
+namespace stoker {
+namespace {
+
+constexpr uint64_t kRequestBytes = 1ull << 20;
+constexpr uint64_t kMostInFlight = 8;
+
+class PieceReader {
+ public:
+  PieceReader(std::span<const std::optional<SetFile>> files, std::span<const FilePiece> pieces,
+              const PieceReading& reading)
+      : files_(files), pieces_(pieces), reading_(reading) {
+    for (const FilePiece& piece : pieces) most_ = std::max(most_, piece.end - piece.begin);
+    report_.direct = std::ranges::any_of(files, [](const auto& file) {
+      return file.has_value() && file->direct();
+    });
+  }
+
+  PieceReport run() {
+    const auto most = std::max<int64_t>(1, static_cast<int64_t>(pieces_.size()));
+    report_.threads = std::clamp<int64_t>(reading_.threads, 1, most);
+    parallel_for(report_.threads, report_.threads, [this](int64_t) { work(); });
+    if (failure_) std::rethrow_exception(failure_);
+    return report_;
+  }
+
+ private:
+  // What a thread reads with. The queue last: it ends before the memory that it knows does.
+  struct Lane {
+    HostMemory buffer;
+    std::unique_ptr<Uring> queue;
+  };
+
+  Lane make_lane() {
+    Lane lane;
+    if (!reading_.place) lane.buffer = allocate_huge(rounded_up(most_, kDirectAlignment), false);
+    if (!report_.direct) return lane;
+    const uint64_t requests = rounded_up(most_, kRequestBytes) / kRequestBytes;
+    std::string why;
+    lane.queue = Uring::open(
+        why, {static_cast<unsigned>(std::clamp<uint64_t>(requests, 1, kMostInFlight)),
+              kRequestBytes});
+    if (!lane.queue) return lane;
+    const std::span<uint8_t> own(lane.buffer.data.get(), lane.buffer.bytes);
+    const bool known = !own.empty() && lane.queue->register_memory(own);
+    const std::lock_guard lock(mutex_);
+    report_.uring = true;
+    report_.registered = report_.registered || known;
+    return lane;
+  }
+
+  void work() {
+    size_t taken = pieces_.size();
+    try {
+      const Lane lane = make_lane();
+      while ((taken = next_++) < pieces_.size()) {
+        throw_if_interrupted();
+        read(taken, lane);
+      }
+    } catch (...) {
+      next_ = pieces_.size();
+      const std::lock_guard lock(mutex_);
+      if (!failure_ || taken < failed_) failure_ = std::current_exception();
+      failed_ = std::min(failed_, taken);
+    }
+  }
+
+  void read(size_t number, const Lane& lane) const {
+    const FilePiece& piece = pieces_[number];
+    uint8_t* const place = reading_.place ? reading_.place(number) : lane.buffer.data.get();
+    const std::span bytes(place, piece.end - piece.begin);
+    const SetFile& file = *files_[piece.file];
+    file.read_at(piece.begin, bytes, file.direct() ? lane.queue.get() : nullptr);
+    if (reading_.done) reading_.done(number, bytes);
+  }
+
+  const std::span<const std::optional<SetFile>> files_;
+  const std::span<const FilePiece> pieces_;
+  const PieceReading& reading_;
+  uint64_t most_ = 0;
+  std::atomic<size_t> next_ = 0;
+  std::mutex mutex_;
+  PieceReport report_;
+  std::exception_ptr failure_;
+  size_t failed_ = SIZE_MAX;
+};
+
+}  // namespace
+
+PieceReport read_pieces(std::span<const std::optional<SetFile>> files,
+                        std::span<const FilePiece> pieces, const PieceReading& reading) {
+  return PieceReader(files, pieces, reading).run();
+}
+
+}  // namespace stoker
