@@ -57,10 +57,9 @@ class PieceReader {
               kRequestBytes});
     if (!lane.queue) return lane;
     const std::span<uint8_t> own(lane.buffer.data.get(), lane.buffer.bytes);
-    const bool known = !own.empty() && lane.queue->register_memory(own);
+    if (!own.empty()) lane.queue->register_memory(own);  // where the kernel pins no more: without
     const std::lock_guard lock(mutex_);
     report_.uring = true;
-    report_.registered = report_.registered || known;
     return lane;
   }
 

@@ -32,9 +32,8 @@ struct PieceReading {
 // How pieces were read. A value.
 struct PieceReport {
   int64_t threads = 0;
-  bool direct = false;      // past the page cache, at least one file
-  bool uring = false;       // by io_uring, with several requests in flight in each thread
-  bool registered = false;  // into memory that the kernel knew
+  bool direct = false;  // past the page cache, at least one file
+  bool uring = false;   // and by io_uring, with several requests of a thread in flight
 };
 
 // The threads of all who read files of sets, where nobody says how many.

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "io/checkpoint/restoring/piece_reader.h"
 #include "io/core/crc32c.h"
 #include "io/core/system/memory.h"
 
@@ -22,6 +21,11 @@ namespace {
 // in the second-level cache, where it is summed on its way. Reading to its place directly takes a
 // quarter longer: the device would write to memory, and the sum would fetch it from there.
 constexpr uint64_t kPieceBytes = 2ull << 20;
+
+// A request to objects is dear.
+uint64_t load_request_bytes(const SetFiles& from) {
+  return from.tree() == nullptr ? kChunkBytes : kPieceBytes;
+}
 
 // What some bytes of a file hold of a tensor.
 struct Part : TensorPiece {
@@ -329,14 +333,23 @@ void read_files(const SetFiles& from, const std::string& directory, const Manife
   SetReader(from, directory, manifest, files, sink, {}).run(threads);
 }
 
-// A request to objects is dear.
-uint64_t load_request_bytes(const SetFiles& from) {
-  return from.tree() == nullptr ? kChunkBytes : kPieceBytes;
-}
-
 void load_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
                 const std::vector<size_t>& files, int64_t threads, const FileMemory& memory) {
   SetReader(from, directory, manifest, files, {}, memory).run(threads);
+}
+
+PieceReport read_plainly(const SetFiles& from, const std::string& directory,
+                         const Manifest& manifest, int64_t threads) {
+  const uint64_t most = load_request_bytes(from);
+  std::vector<std::optional<SetFile>> files;
+  std::vector<FilePiece> pieces;
+  for (const FileSums& file : manifest.files) {
+    for (uint64_t at = 0; at < file.bytes; at += most) {
+      pieces.push_back({files.size(), at, std::min(file.bytes, at + most)});
+    }
+    files.emplace_back(from.open(directory + "/" + file.name, FileAccess::direct));
+  }
+  return read_pieces(files, pieces, {.threads = threads, .place = {}, .done = {}});
 }
 
 void read_set(const SetFiles& from, const std::string& directory, const Manifest& manifest,

@@ -15,9 +15,9 @@ namespace {
 using Json = nlohmann::json;
 
 // An object of tensors, each an object with two arrays.
-constexpr JsonLimits kLimits{8, 5'000'000, false};
+constexpr JsonLimits kHeaderLimits{8, 5'000'000, false};
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_header(const std::string& path, const std::string& why) {
   throw Error(ExitCode::storage, path + ": " + why);
 }
 
@@ -36,18 +36,18 @@ std::optional<uint64_t> stored_bytes(const TensorInfo& tensor) {
   return *elements * element;
 }
 
-class Parser {
+class HeaderParser {
  public:
-  Parser(Bytes start, uint64_t file_bytes, const std::string& path)
+  HeaderParser(Bytes start, uint64_t file_bytes, const std::string& path)
       : path_(path), file_bytes_(file_bytes) {
     header_.data_begin = start.size();
     const Bytes text = start.subspan(kSafetensorsPrefix);
     try {
-      json_ = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, kLimits);
+      json_ = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, kHeaderLimits);
     } catch (const Error& error) {
-      refuse(path_, std::string("damaged header, or no safetensors file: ") + error.what());
+      refuse_header(path_, std::string("damaged header, or no safetensors file: ") + error.what());
     }
-    if (!json_.is_object()) refuse(path_, "damaged header: it is no object of tensors");
+    if (!json_.is_object()) refuse_header(path_, "damaged header: it is no object of tensors");
   }
 
   SafetensorsHeader run() {
@@ -65,7 +65,7 @@ class Parser {
   void add_metadata(const Json& entry) {
     for (const auto& [key, value] : entry.items()) {
       if (!entry.is_object() || !value.is_string()) {
-        refuse(path_, "damaged header: __metadata__ must map text to text");
+        refuse_header(path_, "damaged header: __metadata__ must map text to text");
       }
       header_.metadata[key] = value.get<std::string>();
     }
@@ -83,13 +83,13 @@ class Parser {
         numbers.push_back(number.value_or(0));
       }
     }
-    if (!good) refuse(path_, fmt::format("tensor {}: damaged header: no {}", name, key));
+    if (!good) refuse_header(path_, fmt::format("tensor {}: damaged header: no {}", name, key));
     return numbers;
   }
 
   void add_tensor(const std::string& name, const Json& entry) {
     if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string()) {
-      refuse(path_, fmt::format("tensor {}: damaged header: no dtype", name));
+      refuse_header(path_, fmt::format("tensor {}: damaged header: no dtype", name));
     }
     StoredTensor tensor;
     tensor.name = name;
@@ -97,23 +97,23 @@ class Parser {
     tensor.shape = numbers(name, entry, "shape");
     const std::vector<int64_t> offsets = numbers(name, entry, "data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-      refuse(path_, fmt::format("tensor {}: damaged header: data_offsets must be two offsets, the "
+      refuse_header(path_, fmt::format("tensor {}: damaged header: data_offsets must be two offsets, the "
                                 "smaller one first",
                                 name));
     }
     if (safetensors_dtype_bytes(tensor.dtype) == 0) {
-      refuse(path_, fmt::format("tensor {}: its dtype is {}, which this program does not know",
+      refuse_header(path_, fmt::format("tensor {}: its dtype is {}, which this program does not know",
                                 name, tensor.dtype));
     }
     tensor.bytes = static_cast<uint64_t>(offsets[1] - offsets[0]);
     tensor.begin = header_.data_begin + static_cast<uint64_t>(offsets[0]);
     if (tensor.begin + tensor.bytes > file_bytes_) {
-      refuse(path_, fmt::format("tensor {} ends at byte {}, and the file at {}: it was cut, or not "
+      refuse_header(path_, fmt::format("tensor {} ends at byte {}, and the file at {}: it was cut, or not "
                                 "written as a whole: fetch it again",
                                 name, tensor.begin + tensor.bytes, file_bytes_));
     }
     if (stored_bytes(tensor) != tensor.bytes) {
-      refuse(path_, fmt::format("tensor {}: {} bytes do not agree with dtype {} and the shape",
+      refuse_header(path_, fmt::format("tensor {}: {} bytes do not agree with dtype {} and the shape",
                                 name, tensor.bytes, tensor.dtype));
     }
     header_.tensors.push_back(std::move(tensor));
@@ -124,14 +124,14 @@ class Parser {
     uint64_t end = header_.data_begin;
     for (const StoredTensor& tensor : header_.tensors) {
       if (tensor.begin != end) {
-        refuse(path_, fmt::format("tensor {} begins at byte {}, and those before it end at {}: "
+        refuse_header(path_, fmt::format("tensor {} begins at byte {}, and those before it end at {}: "
                                   "damaged header",
                                   tensor.name, tensor.begin, end));
       }
       end += tensor.bytes;
     }
     if (end != file_bytes_) {
-      refuse(path_, fmt::format("its tensors end at byte {}, and the file at {}: damaged header, "
+      refuse_header(path_, fmt::format("its tensors end at byte {}, and the file at {}: damaged header, "
                                 "or a file that something was added to",
                                 end, file_bytes_));
     }
@@ -157,16 +157,16 @@ uint64_t safetensors_dtype_bytes(const std::string& dtype) {
 
 uint64_t safetensors_header_bytes(Bytes prefix, uint64_t file_bytes, const std::string& path) {
   if (prefix.size() < kSafetensorsPrefix) {
-    refuse(path, fmt::format("{} bytes: no safetensors file, or cut off", file_bytes));
+    refuse_header(path, fmt::format("{} bytes: no safetensors file, or cut off", file_bytes));
   }
   const uint64_t header = prefix_value(prefix);
   if (header > kMaxSafetensorsHeader) {
-    refuse(path, fmt::format("no safetensors file: its header would have {} bytes, and at most {} "
+    refuse_header(path, fmt::format("no safetensors file: its header would have {} bytes, and at most {} "
                              "are allowed",
                              header, kMaxSafetensorsHeader));
   }
   if (header > file_bytes - kSafetensorsPrefix) {
-    refuse(path, fmt::format("no safetensors file, or cut off: its header ends at byte {}, and the "
+    refuse_header(path, fmt::format("no safetensors file, or cut off: its header ends at byte {}, and the "
                              "file at {}",
                              kSafetensorsPrefix + header, file_bytes));
   }
@@ -174,7 +174,7 @@ uint64_t safetensors_header_bytes(Bytes prefix, uint64_t file_bytes, const std::
 }
 
 SafetensorsHeader parse_safetensors(Bytes start, uint64_t file_bytes, const std::string& path) {
-  return Parser(start, file_bytes, path).run();
+  return HeaderParser(start, file_bytes, path).run();
 }
 
 }  // namespace stoker

@@ -56,7 +56,8 @@ EnumNames<LoadAccess> enum_names(LoadAccess) {
 }
 
 TensorSource tensor_source(const std::string& path, std::optional<FileTree>& tree) {
-  const std::filesystem::path absolute = std::filesystem::absolute(path);
+  std::filesystem::path absolute = std::filesystem::absolute(path);
+  if (!absolute.has_filename()) absolute = absolute.parent_path();
   tree.emplace(absolute.parent_path().native());
   return {SetFiles(*tree), to_text(absolute.filename().native())};
 }
