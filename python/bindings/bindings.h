@@ -14,6 +14,7 @@ void bind_loader(nanobind::module_& module);
 void bind_decoder(nanobind::module_& module);
 void bind_checkpointer(nanobind::module_& module);
 void bind_profile(nanobind::module_& module);
+void bind_tensors(nanobind::module_& module);
 void bind_watch(nanobind::module_& module);
 
 }  // namespace stoker::python

@@ -15,5 +15,6 @@ NB_MODULE(_core, module) {
   python::bind_decoder(module);
   python::bind_checkpointer(module);
   python::bind_profile(module);
+  python::bind_tensors(module);
   python::bind_watch(module);
 }
