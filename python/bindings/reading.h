@@ -54,8 +54,9 @@ class Reading {
   // Pieces before this one are not needed in the ring any more.
   void free(size_t piece);
 
-  // Once it has opened.
+  // Once it has opened. Images of sets come first: the files of pieces() are those from first() on.
   const std::vector<Image>& images() const { return images_; }
+  size_t first() const { return first_; }
   const std::vector<FilePiece>& pieces() const { return files_->pieces(); }
   const HostMemory& ring() const { return ring_; }
   uint64_t slots() const { return files_ ? ring_.bytes / files_->piece_bytes() : 0; }

@@ -136,8 +136,9 @@ class TensorLoadHandle {
   // (image, begin, end) of each piece that passes through the ring; begin and end are in the image.
   nb::list pieces() {
     nb::list rows;
-    for (const FilePiece& piece : reading().pieces()) {
-      rows.append(nb::make_tuple(piece.file, piece.begin, piece.end));
+    const Reading& now = reading();
+    for (const FilePiece& piece : now.pieces()) {
+      rows.append(nb::make_tuple(now.first() + piece.file, piece.begin, piece.end));
     }
     return rows;
   }

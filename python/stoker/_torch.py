@@ -80,10 +80,9 @@ def _through_ring(files: list[str], device: Any, threads: int, access: str, ring
             for _, host, size, _ in images
         ]
         pieces = load.pieces()
-        first = len(images) - 1 - max((piece[0] for piece in pieces), default=-1)
         on_gpu = device.type == "cuda"
         with torch.cuda.device(device) if on_gpu else contextlib.nullcontext():
-            _copy_pieces(load, pieces, memory[first:], torch.cuda.Event if on_gpu else None)
+            _copy_pieces(load, pieces, memory, torch.cuda.Event if on_gpu else None)
         load.finish()
         return _named(images, memory)
     finally:
