@@ -9,25 +9,25 @@
 namespace stoker {
 namespace {
 
-Bytes as_bytes(const std::string& text) {
+Bytes file_bytes(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 // What is read of a whole file.
 SafetensorsHeader header_of(const std::string& file) {
-  const Bytes bytes = as_bytes(file);
+  const Bytes bytes = file_bytes(file);
   const uint64_t size =
       safetensors_header_bytes(bytes.first(std::min<size_t>(8, bytes.size())), file.size(), "f");
   return parse_safetensors(bytes.first(size), file.size(), "f");
 }
 
-std::string refusal(const std::string& file) {
+std::string header_refusal(const std::string& file) {
   EXPECT_EQ(code_of([&] { header_of(file); }), ExitCode::storage);
   return error_of([&] { header_of(file); });
 }
 
-std::string refusal(const std::string& header, const std::string& data) {
-  return refusal(safetensors_of(header, data));
+std::string header_refusal(const std::string& header, const std::string& data) {
+  return header_refusal(safetensors_of(header, data));
 }
 
 TEST(SafetensorsHeader, says_where_each_tensor_lies_in_the_order_of_their_bytes) {
@@ -51,23 +51,23 @@ TEST(SafetensorsHeader, a_file_without_tensors_has_none) {
 }
 
 TEST(SafetensorsHeader, what_is_no_safetensors_file_is_said) {
-  EXPECT_EQ(refusal(""), "f: 0 bytes: no safetensors file, or cut off");
-  EXPECT_EQ(refusal("1234567"), "f: 7 bytes: no safetensors file, or cut off");
-  EXPECT_NE(refusal("PK\x03\x04 a file of torch.save").find("no safetensors file"),
+  EXPECT_EQ(header_refusal(""), "f: 0 bytes: no safetensors file, or cut off");
+  EXPECT_EQ(header_refusal("1234567"), "f: 7 bytes: no safetensors file, or cut off");
+  EXPECT_NE(header_refusal("PK\x03\x04 a file of torch.save").find("no safetensors file"),
             std::string::npos);
-  EXPECT_EQ(refusal(std::string("\x10\0\0\0\0\0\0\0{}", 10)),
+  EXPECT_EQ(header_refusal(std::string("\x10\0\0\0\0\0\0\0{}", 10)),
             "f: no safetensors file, or cut off: its header ends at byte 24, and the file at 10");
-  EXPECT_EQ(refusal("{\"a\": ", "").substr(0, 45), "f: damaged header, or no safetensors file: no");
-  EXPECT_EQ(refusal("[]", ""), "f: damaged header: it is no object of tensors");
+  EXPECT_EQ(header_refusal("{\"a\": ", "").substr(0, 45), "f: damaged header, or no safetensors file: no");
+  EXPECT_EQ(header_refusal("[]", ""), "f: damaged header: it is no object of tensors");
 }
 
 TEST(SafetensorsHeader, every_truncation_is_found_and_names_file_and_tensor) {
   const std::string file = safetensors_of(
       {{"weight", "F32", {4}, some_bytes(16, 1)}, {"bias", "F32", {2}, some_bytes(8, 2)}});
   for (size_t size = 0; size < file.size(); ++size) {
-    ASSERT_EQ(refusal(file.substr(0, size)).substr(0, 3), "f: ") << size;
+    ASSERT_EQ(header_refusal(file.substr(0, size)).substr(0, 3), "f: ") << size;
   }
-  EXPECT_EQ(refusal(file.substr(0, file.size() - 1)),
+  EXPECT_EQ(header_refusal(file.substr(0, file.size() - 1)),
             "f: tensor bias ends at byte " + std::to_string(file.size()) + ", and the file at " +
                 std::to_string(file.size() - 1) +
                 ": it was cut, or not written as a whole: fetch it again");
@@ -75,23 +75,23 @@ TEST(SafetensorsHeader, every_truncation_is_found_and_names_file_and_tensor) {
 
 TEST(SafetensorsHeader, damage_is_said_with_the_tensor) {
   const auto one = [](const std::string& entry) { return "{\"w\": " + entry + "}"; };
-  EXPECT_EQ(refusal(one("{\"shape\": [1], \"data_offsets\": [0, 4]}"), "1234"),
+  EXPECT_EQ(header_refusal(one("{\"shape\": [1], \"data_offsets\": [0, 4]}"), "1234"),
             "f: tensor w: damaged header: no dtype");
-  EXPECT_EQ(refusal(one("{\"dtype\": \"F32\", \"shape\": [-1], \"data_offsets\": [0, 4]}"), "1234"),
+  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [-1], \"data_offsets\": [0, 4]}"), "1234"),
             "f: tensor w: damaged header: no shape");
-  EXPECT_EQ(refusal(one("{\"dtype\": \"F32\", \"shape\": [1]}"), "1234"),
+  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [1]}"), "1234"),
             "f: tensor w: damaged header: no data_offsets");
-  EXPECT_EQ(refusal(one("{\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [4, 0]}"), "1234"),
+  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [4, 0]}"), "1234"),
             "f: tensor w: damaged header: data_offsets must be two offsets, the smaller one first");
-  EXPECT_EQ(refusal(one("{\"dtype\": \"F4\", \"shape\": [1], \"data_offsets\": [0, 4]}"), "1234"),
+  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F4\", \"shape\": [1], \"data_offsets\": [0, 4]}"), "1234"),
             "f: tensor w: its dtype is F4, which this program does not know");
-  EXPECT_EQ(refusal(one("{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 4]}"), "1234"),
+  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 4]}"), "1234"),
             "f: tensor w: 4 bytes do not agree with dtype F32 and the shape");
   const std::string huge = "[4611686018427387904, 4611686018427387904]";
-  EXPECT_EQ(refusal(one("{\"dtype\": \"F32\", \"shape\": " + huge + ", \"data_offsets\": [0, 0]}"),
+  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": " + huge + ", \"data_offsets\": [0, 0]}"),
                     ""),
             "f: tensor w: 0 bytes do not agree with dtype F32 and the shape");
-  EXPECT_EQ(refusal("{\"__metadata__\": {\"a\": 1}}", ""),
+  EXPECT_EQ(header_refusal("{\"__metadata__\": {\"a\": 1}}", ""),
             "f: damaged header: __metadata__ must map text to text");
 }
 
@@ -104,9 +104,9 @@ TEST(SafetensorsHeader, tensors_lie_one_behind_the_other) {
     return "{\"a\": " + entry(first) + ", \"b\": " + entry(second) + "}";
   };
   EXPECT_EQ(header_of(safetensors_of(two(4, 0), "12345678")).tensors[0].name, "b");
-  EXPECT_NE(refusal(two(0, 2), "123456").find("tensor b begins at byte"), std::string::npos);
-  EXPECT_NE(refusal(two(0, 5), "123456789").find("tensor b begins at byte"), std::string::npos);
-  EXPECT_NE(refusal(two(0, 4), "123456789").find("a file that something was added to"),
+  EXPECT_NE(header_refusal(two(0, 2), "123456").find("tensor b begins at byte"), std::string::npos);
+  EXPECT_NE(header_refusal(two(0, 5), "123456789").find("tensor b begins at byte"), std::string::npos);
+  EXPECT_NE(header_refusal(two(0, 4), "123456789").find("a file that something was added to"),
             std::string::npos);
 }
 
@@ -114,7 +114,7 @@ TEST(SafetensorsHeader, a_header_beyond_all_measure_is_not_read) {
   std::string prefix = "\xff\xff\xff\xff\x0f";
   prefix.resize(8);
   EXPECT_NE(error_of([&] {
-              safetensors_header_bytes(as_bytes(prefix), uint64_t{1} << 40, "f");
+              safetensors_header_bytes(file_bytes(prefix), uint64_t{1} << 40, "f");
             }).find("at most 100000000 are allowed"),
             std::string::npos);
 }
