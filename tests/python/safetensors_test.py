@@ -107,7 +107,8 @@ class SafetensorsTest(unittest.TestCase):
             stoker.load_safetensors(self.folder / "f", access="mapped")
 
     def test_a_set_is_verified_and_its_shards_are_put_together(self):
-        arrays = {name: array for name, array in self.arrays.items() if not name.startswith(("uint16", "uint32", "uint64", "complex"))}
+        others = ("uint16", "uint32", "uint64", "complex64")
+        arrays = {name: array for name, array in self.arrays.items() if name not in others}
         for shards in (1, 3):
             config = {"run": {"dir": self.folder / str(shards)}, "checkpoint": {"type": "direct", "shards": shards}}
             with stoker.Checkpointer(config) as saver:
@@ -173,6 +174,7 @@ class HangTest(unittest.TestCase):
             with mounted_slowly(self, data, pathlib.Path(folder)) as place:
                 run_python("""
 import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     stoker.load_safetensors(sys.argv[1])
@@ -213,7 +215,8 @@ for way, loaded in ways.items():
     for name, tensor in state.items():
         got = loaded[name]
         assert (got.dtype, got.shape) == (tensor.dtype, tensor.shape), (way, name, got.dtype, got.shape)
-        assert got.reshape(-1).view(torch.uint8).tolist() == tensor.reshape(-1).view(torch.uint8).tolist(), (way, name)
+        bits = [some.reshape(-1).view(torch.uint8) for some in (got, tensor)]
+        assert torch.equal(*bits), (way, name)
 loaded = ways["here 0"]
 loaded["large"].add_(1)  # it is nobody else's
 assert torch.equal(loaded["large"], state["large"] + 1)

@@ -20,7 +20,7 @@ def mounted_slowly(test, data, folder):
     place = folder.resolve() / "at"
     place.mkdir()
     config = folder / "mount.yaml"
-    config.write_text(f"storage: {{slow: {{type: emulated, read_mb_per_s: 1000, write_mb_per_s: 1000, metadata_latency_ms: 0, "
+    config.write_text(f"storage: {{slow: {{type: emulated, read_mb_per_s: 1000, write_mb_per_s: 1000, "
                       f"read_latency_ms: 60000, inner: {{type: posix, root: {data}}}}}}}\n")
     with subprocess.Popen([PROGRAM, "mount", config, "slow", place, "--mode", "direct"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as process:
