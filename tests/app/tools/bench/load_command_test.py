@@ -7,7 +7,7 @@ import tempfile
 import time
 import unittest
 
-from stoker import StokerTest, emulated, flow
+from stoker import StokerTest, configuration, emulated, flow, posix
 
 MIB = 1 << 20
 
@@ -59,10 +59,9 @@ class BenchLoad(StokerTest):
             self.assertIn("did not begin cold", self.stoker("bench", "load", path, "--rounds", 1, "--cold", code=3).stdout)
 
     def test_a_set_is_loaded_with_its_checksums(self):
-        self.config.write_text("run: {name: trial, seed: 3}\nstorage: " + flow(disk=flow(type="posix", root=self.dir)) + "\n"
-                               "dataset: {type: synthetic}\nmodel: {type: linear}\ndecoder: {type: raw, size: 8}\n"
-                               "device: {type: cpu}\nloader: {type: sync, batch_size: 4}\ntraining: {max_steps: 1}\n"
-                               "evaluation: {enabled: false}\ncheckpoint: {type: direct, slow: disk, directory: sets}\n")
+        self.config.write_text(configuration(
+            {"disk": posix(self.dir)}, training="{max_steps: 1}", evaluation="{enabled: false}",
+            checkpoint="{type: direct, slow: disk, directory: sets}"))
         self.stoker("train", self.config)
         (found,) = (self.dir / "sets").glob("step-*")
         report = self.load(found, "--rounds", 1)
@@ -86,7 +85,7 @@ class BenchLoad(StokerTest):
     def test_what_can_not_be_loaded_is_said(self):
         self.assertIn("No such file", self.stoker("bench", "load", self.dir / "nothing", code=3).stderr)
         self.assertIn("no safetensors file", self.stoker("bench", "load", self.config, code=5).stderr)
-        self.config.write_text("storage: " + flow(disk=flow(type="posix", root=self.dir)) + "\n")
+        self.config.write_text("storage: " + flow(disk=posix(self.dir)) + "\n")
         done = self.stoker("bench", "load", "f", "--config", self.config, "--tier", "dsik", code=2)
         self.assertIn("did you mean 'disk'", done.stderr)
         self.stoker("bench", "load", "f", "--tier", "disk", code=2)
@@ -94,7 +93,8 @@ class BenchLoad(StokerTest):
     def test_a_tier_that_hangs_can_be_given_up(self):
         self.config.write_text("storage: " + flow(slow=emulated(self.dir, read_latency_ms=60_000)) + "\n")
         process = self.start("bench", "load", "model.safetensors", "--config", self.config, "--tier", "slow")
-        time.sleep(0.5)  # it waits for the header; where it has not come so far, the signal ends it all the same
+        process.until(lambda: len(os.listdir(f"/proc/{process.child.pid}/task")) > 1)  # one listens for signals
+        time.sleep(0.3)
         process.send(signal.SIGINT)
         self.assertEqual(process.wait(), 130, process.log)
 
