@@ -15,8 +15,10 @@ void add_bench_load(const Command& bench) {
       .required();
   const Argument config =
       command.argument("--config", arguments.config, "The experiment of --tier, a YAML file.");
-  command.argument("--tier", arguments.tier, "The tier's name under storage: in the experiment.")
-      .needs(config);
+  const Argument tier = command.argument("--tier", arguments.tier,
+                                         "The tier's name under storage: in the experiment.");
+  tier.needs(config);
+  config.needs(tier);
   command
       .argument("--access", arguments.access,
                 "auto: past the page cache, but for files of which it holds more than half. direct: "
