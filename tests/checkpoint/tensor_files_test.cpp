@@ -134,7 +134,7 @@ TEST_F(TensorFilesTest, a_file_that_is_cut_while_it_is_read_is_an_error) {
   root.write("f", safetensors_of(some_tensors()));
   const TensorFiles files({source("f")}, LoadAccess::direct);
   std::filesystem::resize_file(root / "f", 5 << 20);
-  EXPECT_THROW(files.read({.threads = 3, .place = {}, .done = {}}), IoError);
+  EXPECT_THROW(files.read({.threads = 3}), IoError);
 }
 
 TEST_F(TensorFilesTest, what_the_page_cache_holds_is_read_from_there) {
@@ -142,7 +142,7 @@ TEST_F(TensorFilesTest, what_the_page_cache_holds_is_read_from_there) {
   const std::array keys{std::string("f")};
   const auto direct = [&] {
     return TensorFiles({source("f")}, LoadAccess::automatic)
-        .read({.threads = 1, .place = {}, .done = {}})
+        .read({.threads = 1})
         .direct;
   };
   if (page_cache_residency(tree, keys).cached_share() != 1) GTEST_SKIP() << "nothing is cached here";

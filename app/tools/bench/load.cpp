@@ -96,7 +96,7 @@ class LoadSubject {
                              read_manifest(sources_[0].from, sources_[0].path), threads_);
     } else {
       report_ =
-          TensorFiles(sources_, access_).read({.threads = threads_, .place = {}, .done = {}});
+          TensorFiles(sources_, access_).read({.threads = threads_});
     }
   }
   // Empty: the kernel does not tell, or there are no files.

@@ -24,7 +24,12 @@ LoadedState::LoadedState(Manifest manifest, std::string path, const Room& room)
 }
 
 void LoadedState::allocate(const Room& room) {
-  std::vector<uint64_t> used(room.size());
+  std::vector<uint64_t> used;  // past the page cache, memory is read to by whole blocks
+  for (const HostMemory& memory : room) {
+    const auto address = reinterpret_cast<uintptr_t>(memory.data.get());
+    const uint64_t skipped = rounded_up(address, kDirectAlignment) - address;
+    used.push_back(std::min<uint64_t>(skipped, memory.bytes));
+  }
   const auto place = [&](uint64_t bytes) {
     for (size_t i = 0; i < room.size(); ++i) {
       if (room[i].bytes - used[i] < bytes) continue;

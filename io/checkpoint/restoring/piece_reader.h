@@ -22,11 +22,16 @@ struct FilePiece {
 // they throw ends the reading.
 struct PieceReading {
   int64_t threads = 1;
-  // Where the bytes of a piece go, at a multiple of kDirectAlignment; asked for in about the order
-  // of the pieces, and may wait until there is room. Empty: into a buffer of the thread's own.
+  // Where the bytes of a piece stay, at a multiple of kDirectAlignment; asked for in about the order
+  // of the pieces, and may wait until there is room. Empty: they pass through a buffer of the
+  // thread's own.
   std::function<uint8_t*(size_t piece)> place = {};
-  // Called with the bytes of each, by the thread that has read them; valid during the call.
+  // Called once for each piece with its bytes, which are valid during the call where they do not
+  // stay.
   std::function<void(size_t piece, Bytes bytes)> done = {};
+  // With a place: `done` is called by other threads, while those that read go on; else by the one
+  // that has read the piece.
+  bool beside = false;
 };
 
 // How pieces were read. A value.

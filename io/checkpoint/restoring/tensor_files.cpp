@@ -110,7 +110,7 @@ PieceReport TensorFiles::read(const std::vector<HostMemory>& images, int64_t thr
   const auto place = [&](size_t piece) {
     return images[pieces_[piece].file].data.get() + pieces_[piece].begin;
   };
-  return read({.threads = threads, .place = place, .done = {}});
+  return read({.threads = threads, .place = place});
 }
 
 HostMemory allocate_image(const HostAllocator& allocate, uint64_t bytes) {
