@@ -93,16 +93,20 @@ class PieceReader {
     if (--reading_threads_ == 0) there_.close();
   }
 
-  // Beside the reading.
+  // Beside the reading. After a failure as well: a piece that comes first by order may fail later.
   void finish_all() {
-    size_t taken = pieces_.size();
     try {
-      while (const std::optional<Finished> piece = there_.pop()) {
-        taken = piece->number;
-        reading_.done(taken, piece->bytes);
-      }
+      while (const std::optional<Finished> piece = there_.pop()) finish(*piece);
     } catch (...) {
-      fail(taken);
+      fail(pieces_.size());
+    }
+  }
+
+  void finish(const Finished& piece) {
+    try {
+      reading_.done(piece.number, piece.bytes);
+    } catch (...) {
+      fail(piece.number);
     }
   }
 
