@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "io/checkpoint/restoring/piece_reader.h"
 #include "io/core/system/usable_cores.h"
 #include "io/storage/keys.h"
 
@@ -94,7 +95,9 @@ int64_t CheckpointOptions::resolve_threads() const {
 }
 
 // On few cores as well: they wait for the tier, and between two reads they sum and copy.
-int64_t CheckpointOptions::resolve_readers() const { return threads > 0 ? threads : kMostThreads; }
+int64_t CheckpointOptions::resolve_readers() const {
+  return threads > 0 ? threads : kReadingThreads;
+}
 
 FileAccess data_access(WriteMode mode) {
   switch (mode) {

@@ -130,7 +130,7 @@ struct CheckpointOptions {
       "auto: past the page cache where the tier can. uring: the same by io_uring where the kernel "
       "allows it. buffered: through the page cache. stdio: by fwrite, 8 MiB a call.");
     v("threads", threads,
-      "The threads that copy, write and read. 0: one a core, at most four; and four that read.",
+      "The threads that copy, write and read. 0: one a core, at most four; and eight that read.",
       Limits{0, 1024});
     v("resume", resume,
       "What the run goes on from: none, latest (it starts afresh where there is no checkpoint), or "

@@ -92,7 +92,7 @@ int64_t TreeFile::resumable(int64_t count) const {
   return direct_ ? count - count % static_cast<int64_t>(kDirectAlignment) : count;
 }
 
-void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
+void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out, Uring* queue) const {
   while (!out.empty()) {
     const uint64_t end = offset + out.size();
     int64_t count = tree_->run({.op = Op::read,
@@ -101,6 +101,12 @@ void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
                                 .bytes = out.size(),
                                 .accepted = refusal()},
                                [&](const FileCall& call) {
+                                 if (queue != nullptr && !queue->broken()) {
+                                   const int64_t got = queue->read(
+                                       file_.get(), out.data(), call.bytes, call.offset,
+                                       direct_ ? kDirectAlignment : 1);
+                                   if (!queue->broken()) return got;
+                                 }
                                  return result_of(::pread(file_.get(), out.data(), call.bytes,
                                                           static_cast<off_t>(call.offset)));
                                });

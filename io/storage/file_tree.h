@@ -77,8 +77,9 @@ class TreeFile {
  public:
   // In bytes, as fstat(2) says now.
   uint64_t size() const;
-  // All of `out`; a file that ends before is an IoError.
-  void read_at(uint64_t offset, std::span<uint8_t> out) const;
+  // All of `out`; a file that ends before is an IoError. `queue`: by several requests in flight,
+  // which the layers see as one call.
+  void read_at(uint64_t offset, std::span<uint8_t> out, Uring* queue = nullptr) const;
   // The whole file as memory, which may outlive this object. Empty: a layer refuses (EOPNOTSUPP).
   std::optional<MappedFile> map() const;
   // All of `bytes`, in pieces where the kernel takes fewer. With direct I/O offset, length and

@@ -31,9 +31,14 @@ struct Uring::Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
   const UringShape shape;
+  // Whether the kernel knows all of these pages.
+  bool knows(const uint8_t* data, uint64_t bytes) const {
+    return data >= registered.data() && data + bytes <= registered.data() + registered.size();
+  }
   io_uring ring{};
   int error;
   bool broken = false;
+  std::span<uint8_t> registered = {};
 };
 
 namespace {
@@ -78,9 +83,13 @@ class Transfer {
 
   void request(size_t slot) {
     const Piece& piece = slots_[slot];
+    uint8_t* const place = data_ + piece.begin;
+    const uint64_t bytes = piece.end - piece.begin;
+    const bool known = operation_ == IORING_OP_READ && ring_.knows(place, bytes);
     io_uring_sqe* entry = io_uring_get_sqe(&ring_.ring);
-    io_uring_prep_rw(operation_, entry, file_, data_ + piece.begin,
-                     static_cast<unsigned>(piece.end - piece.begin), offset_ + piece.begin);
+    io_uring_prep_rw(known ? IORING_OP_READ_FIXED : operation_, entry, file_, place,
+                     static_cast<unsigned>(bytes), offset_ + piece.begin);
+    entry->buf_index = 0;
     entry->user_data = slot;
     ++flying_;
   }
@@ -160,6 +169,13 @@ std::unique_ptr<Uring> Uring::open(std::string& why, UringShape shape) {
 }
 
 bool Uring::broken() const { return ring_->broken; }
+
+bool Uring::register_memory(std::span<uint8_t> memory) {
+  const iovec all{memory.data(), memory.size()};
+  if (io_uring_register_buffers(&ring_->ring, &all, 1) != 0) return false;
+  ring_->registered = memory;
+  return true;
+}
 
 int64_t Uring::read(int file, uint8_t* data, uint64_t bytes, uint64_t offset, uint64_t unit) {
   return Transfer(*ring_, IORING_OP_READ, file, data, bytes, offset, unit).run();

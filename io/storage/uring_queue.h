@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace stoker {
@@ -24,6 +25,10 @@ class Uring {
   Uring(const Uring&) = delete;
   Uring& operator=(const Uring&) = delete;
 
+  // Reads into this memory pass by the step in which the kernel looks its pages up, from now on.
+  // Once, while nothing is in flight; the memory must outlive the queue. False: the kernel pins no
+  // more for this user (RLIMIT_MEMLOCK), and reads are what they were.
+  bool register_memory(std::span<uint8_t> memory);
   // All of the bytes, by as many requests as may be in flight, each piece again after a short read:
   // how many there were before the file's end, or -errno where a piece failed. unit: what offsets
   // have to be multiples of (direct I/O).

@@ -1,7 +1,6 @@
 #include "python/bindings/arrays.h"
 
 #include <fmt/format.h>
-#include <nanobind/ndarray.h>
 
 #include <exception>
 #include <utility>
@@ -67,10 +66,14 @@ HostMemory allocate_by(nb::handle allocate, size_t bytes) {
 
 nb::object array_of(std::shared_ptr<void> memory, void* data, ArrayType type,
                     const std::vector<size_t>& shape, const std::vector<int64_t>& strides) {
+  return array_of(std::move(memory), data, dtype_of(type), shape, strides);
+}
+
+nb::object array_of(std::shared_ptr<void> memory, void* data, nb::dlpack::dtype type,
+                    const std::vector<size_t>& shape, const std::vector<int64_t>& strides) {
   const nb::capsule owner(std::make_unique<Kept>(Kept{std::move(memory), {}}).release(), let_go);
   return nb::cast(nb::ndarray<nb::array_api>(data, shape.size(), shape.data(), owner,
-                                             strides.empty() ? nullptr : strides.data(),
-                                             dtype_of(type)));
+                                             strides.empty() ? nullptr : strides.data(), type));
 }
 
 HostAllocator allocator_of(nb::object allocate) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,10 @@ namespace stoker::python {
 // elements; empty: C order. Memory that came over a fork is never given back.
 enum class ArrayType { uint8, float32, int64 };
 nanobind::object array_of(std::shared_ptr<void> memory, void* data, ArrayType type,
+                          const std::vector<size_t>& shape,
+                          const std::vector<int64_t>& strides = {});
+// The same for any type that DLPack has; the buffer protocol may lack it.
+nanobind::object array_of(std::shared_ptr<void> memory, void* data, nanobind::dlpack::dtype type,
                           const std::vector<size_t>& shape,
                           const std::vector<int64_t>& strides = {});
 

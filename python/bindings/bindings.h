@@ -16,6 +16,7 @@ void bind_checkpointer(nanobind::module_& module);
 void bind_meetings(nanobind::module_& module);
 void bind_sets(nanobind::module_& module);
 void bind_profile(nanobind::module_& module);
+void bind_tensor_load(nanobind::module_& module);
 void bind_watch(nanobind::module_& module);
 
 }  // namespace stoker::python

@@ -17,5 +17,6 @@ NB_MODULE(_core, module) {
   python::bind_meetings(module);
   python::bind_checkpointer(module);
   python::bind_profile(module);
+  python::bind_tensor_load(module);
   python::bind_watch(module);
 }

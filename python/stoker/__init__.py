@@ -13,6 +13,7 @@ from ._jpeg import decode_jpeg
 from ._loader import Loader
 from ._profile import profile, profile_worker
 from ._runs import runs
+from ._safetensors import load_safetensors
 from ._watch import watch
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Tolerated",
     "__version__",
     "decode_jpeg",
+    "load_safetensors",
     "profile",
     "profile_worker",
     "runs",

@@ -1,26 +1,30 @@
-"""Arrays in memory of the loader's."""
+"""Arrays in memory of the engine's."""
 from __future__ import annotations
 
 from typing import Any
 
 
 class Array:
-    """An array in the loader's memory, which every framework takes without a copy.
+    """An array in the engine's memory, which every framework takes without a copy.
 
     ``torch.from_dlpack(a)``, ``jax.numpy.from_dlpack(a)``, ``numpy.from_dlpack(a)`` and ``numpy.asarray(a)`` share its
     memory; ``jax.numpy.asarray(a)`` does where JAX can. It lives as long as the last of them does, also after the loader is closed; see ``max_held`` of
     :class:`Loader` for how much may be held. It may be written to: nobody else reads it.
 
-    ``shape`` is a tuple of int, ``dtype`` one of "uint8", "float32" and "int64".
+    ``shape`` is a tuple of int, ``dtype`` a name such as "uint8", "float32" or "int64" (those of a loader's batch), or "bfloat16",
+    which NumPy does not have.
     """
 
     __slots__ = ("_view", "dtype", "shape")
 
-    def __init__(self, view: Any) -> None:
-        memory = memoryview(view)
+    def __init__(self, view: Any, dtype: str = "", shape: tuple[int, ...] = ()) -> None:
         self._view = view
-        self.shape: tuple[int, ...] = tuple(memory.shape or ())
-        self.dtype: str = {"B": "uint8", "f": "float32", "q": "int64"}[memory.format]
+        self.shape = shape
+        self.dtype = dtype
+        if not dtype:
+            memory = memoryview(view)
+            self.shape = tuple(memory.shape or ())
+            self.dtype = {"B": "uint8", "f": "float32", "q": "int64"}[memory.format]
 
     def __dlpack__(self, **keywords: Any) -> Any:
         return self._view.__dlpack__(**keywords)
@@ -31,6 +35,8 @@ class Array:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy
 
+        if self.dtype.startswith(("bfloat", "float8")):
+            raise TypeError(f"NumPy has no {self.dtype}: take the array by from_dlpack of PyTorch or JAX")
         array = numpy.asarray(self._view)
         if dtype is not None and array.dtype != dtype:
             if copy is False:

@@ -11,9 +11,11 @@ from typing import Any
 from ._core import Error
 
 #: safetensors' names of types, as NumPy and PyTorch call them.
-_DTYPES = {
+DTYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
     "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
+    "C64": "complex64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz", "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
 
 
@@ -64,12 +66,12 @@ def fresh(name: str, dtype: str, shape: tuple[int, ...]) -> Any:
     if "torch" in sys.modules:
         import torch
 
-        return torch.empty(shape, dtype=getattr(torch, _DTYPES[dtype]))
+        return torch.empty(shape, dtype=getattr(torch, DTYPES[dtype]))
     if dtype == "BF16":
         raise mistake(f"tensor '{name}': NumPy has no {dtype}: import torch before")
     import numpy
 
-    return numpy.empty(shape, dtype=_DTYPES[dtype])
+    return numpy.empty(shape, dtype=DTYPES[dtype])
 
 
 def pack(value: Any, path: str, name: Callable[[str], str], tensors: dict[str, Any]) -> Any:

@@ -41,7 +41,8 @@ def python(program, plan, part):
              verdict=found["watch_verdict"])
     difference = abs(found["watch_idle"] - found["whole_idle"])
     part.check("idle by stoker.watch differs from that by events", difference, 0.01, difference <= 0.01, hardware=True)
-    for name in ("pinned", "on_device", "equal"):
+    for name in ("pinned", "on_device", "equal", "loaded"):
         part.check({"pinned": "pin_memory gives pinned memory", "on_device": "device= gives tensors on the device",
-                    "equal": "tensors on the device are the loader's own"}[name],
+                    "equal": "tensors on the device are the loader's own",
+                    "loaded": "load_safetensors brings a file to the device as it is"}[name],
                    found[name], "yes", found[name], hardware=name == "pinned")

@@ -7,8 +7,10 @@ import argparse
 import importlib.util
 import itertools
 import json
+import os
 import pathlib
 import statistics
+import tempfile
 import time
 
 import torch
@@ -176,6 +178,20 @@ def looked_at():
             "equal": torch.equal(host, x.cpu()) and torch.equal(labels, y.cpu())}
 
 
+def loaded():
+    """Whether a safetensors file comes to the device bit for bit, through a ring that is smaller than it."""
+    from stoker import _torch
+    whole = torch.randint(256, (40 << 20,), dtype=torch.uint8)
+    header = json.dumps({"w": {"dtype": "BF16", "shape": [whole.numel() // 2], "data_offsets": [0, whole.numel()]}}).encode()
+    header += b" " * (-len(header) % 8)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "f")
+        with open(path, "wb") as file:
+            file.write(len(header).to_bytes(8, "little") + header + whole.numpy().tobytes())
+        tensor = _torch._through_ring([path], torch.device(OPTIONS.device), 0, "auto", 16 << 20)["w"]
+    return tensor.device.type == OPTIONS.device and torch.equal(tensor.cpu().view(torch.uint8), whole)
+
+
 def main():
     found, steps = {}, Steps()
     if OPTIONS.loader == "stoker":
@@ -192,7 +208,7 @@ def main():
             end = time.monotonic() + OPTIONS.seconds
             steps.until(batches, lambda: time.monotonic() > end)
         found = {"watch_idle": run.device_idle_share, "watch_level": run.level, "watch_verdict": run.verdict,
-                 "whole_idle": steps.idle(0)[0], **looked_at()}
+                 "whole_idle": steps.idle(0)[0], **looked_at(), "loaded": loaded()}
     else:
         steps.until(batches, lambda: len(steps.times) >= OPTIONS.warm_up)
         end = time.monotonic() + OPTIONS.seconds

@@ -123,6 +123,41 @@ TEST_F(UringReads, a_short_read_goes_on_where_it_ended) {
   EXPECT_TRUE(std::ranges::equal(got_, part(0, 10'000)));
 }
 
+TEST_F(UringReads, memory_that_the_kernel_knows_gets_the_same_bytes) {
+  const HostMemory known = allocate_huge(2 << 20, true);
+  if (!small_->register_memory({known.data.get(), known.bytes})) {
+    GTEST_SKIP() << "the kernel pins no more memory for this user";
+  }
+  const FileDescriptor file = open_file("read", directory_ / "file", O_RDONLY);
+  for (const uint64_t bytes : {1, 65537, 1'000'000}) {
+    ASSERT_EQ(small_->read(file.get(), known.data.get() + 7, bytes, 12'345),
+              static_cast<int64_t>(bytes));
+    ASSERT_TRUE(std::ranges::equal(Bytes(known.data.get() + 7, bytes), part(12'345, bytes)));
+  }
+  EXPECT_EQ(read("file", 1'000'000, 5), 1'000'000);  // other memory
+  EXPECT_TRUE(std::ranges::equal(got_, part(5, 1'000'000)));
+}
+
+TEST_F(UringReads, of_a_tree_are_one_call_for_its_layers_however_they_end) {
+  const HostMemory got = allocate_huge(kFileBytes, true);
+  for (const FileAccess access : {FileAccess::direct, FileAccess::buffered}) {
+    for (const size_t halves : {0, 3}) {
+      const auto layer =
+          std::make_shared<FaultLayer>(Fault{.op = FileCall::Op::read, .times = halves});
+      const FileTree tree = FileTree(directory_.path()).behind(layer);
+      std::fill_n(got.data.get(), kFileBytes, uint8_t{0});
+      const TreeFile file = tree.open("file", access);
+      file.read_at(0, {got.data.get(), kFileBytes}, small_.get());
+      EXPECT_TRUE(std::ranges::equal(Bytes(got.data.get(), kFileBytes), this->bytes()));
+      EXPECT_EQ(layer->matching(), 1 + halves);
+    }
+  }
+  const FileTree tree(directory_.path());
+  EXPECT_THROW(tree.open("file", FileAccess::buffered)
+                   .read_at(kFileBytes - 10, {got.data.get(), 100}, small_.get()),
+               IoError);
+}
+
 TEST_F(UringWrites, pass_the_layers_as_one_call_each) {
   const auto layer = std::make_shared<FaultLayer>(Fault{.op = FileCall::Op::write, .error = EIO});
   const FileTree tree = FileTree(directory_.path()).behind(layer);

@@ -199,18 +199,21 @@ void stopped(int, siginfo_t* info, void* context) {
   registers[REG_RAX] = answer(info->si_syscall, arguments);
 }
 
-// Lets our own calls through, and stops the others of kTraced.
+// Lets our own calls through, and stops the others of kTraced. io_uring, which would read past them,
+// is refused: then files are read by calls.
 bool stop_calls() {
   constexpr uint32_t kFrom = offsetof(seccomp_data, instruction_pointer);
   const auto here = reinterpret_cast<uint64_t>(faults_return);
-  sock_filter filter[kCalls + 8] = {
+  sock_filter filter[kCalls + 10] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFrom),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(here), 0, 3),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFrom + 4),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(here >> 32), 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
-  sock_filter* next = filter + 6;
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)};
+  sock_filter* next = filter + 8;
   for (size_t i = 0; i < kCalls; ++i) {
     const auto to_the_end = static_cast<uint8_t>(kCalls - i);
     *next++ = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(kTraced[i].number),

@@ -91,7 +91,8 @@ void add_decode(const Command& bench) {
 
 void add_bench(const Command& program) {
   const Command bench = program.add_group("bench", "Measure parts of the pipeline by themselves.");
-  for (const auto add : {add_read, add_loader, add_decode, add_bench_storage, add_bench_lmdb}) {
+  for (const auto add :
+       {add_read, add_loader, add_decode, add_bench_storage, add_bench_load, add_bench_lmdb}) {
     add(bench);
   }
 }

@@ -1,27 +1,13 @@
 #include "io/checkpoint/restoring/loaded_state.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "io/core/parallel.h"
+#include "io/core/system/fault_ahead.h"
 
 namespace stoker {
-namespace {
-
-// The page size of x86-64, and of most kernels on AArch64.
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// Faults in the pages of a range that begins at one, whatever others write to it meanwhile. Nothing
-// happens on a kernel before 5.14: there the first writer pays.
-void fault_in(std::span<uint8_t> memory) {
-  ::madvise(memory.data(), memory.size(), MADV_POPULATE_WRITE);
-}
-
-}  // namespace
 
 LoadedState::LoadedState(const SetFiles& from, const std::string& directory, int64_t threads,
                          const Room& room)
@@ -38,7 +24,12 @@ LoadedState::LoadedState(Manifest manifest, std::string path, const Room& room)
 }
 
 void LoadedState::allocate(const Room& room) {
-  std::vector<uint64_t> used(room.size());
+  std::vector<uint64_t> used;  // past the page cache, memory is read to by whole blocks
+  for (const HostMemory& memory : room) {
+    const auto address = reinterpret_cast<uintptr_t>(memory.data.get());
+    const uint64_t skipped = rounded_up(address, kDirectAlignment) - address;
+    used.push_back(std::min<uint64_t>(skipped, memory.bytes));
+  }
   const auto place = [&](uint64_t bytes) {
     for (size_t i = 0; i < room.size(); ++i) {
       if (room[i].bytes - used[i] < bytes) continue;
@@ -51,19 +42,13 @@ void LoadedState::allocate(const Room& room) {
   for (const FileSums& file : manifest_.files) files_.push_back(place(file.bytes));
 }
 
-// Pages that are not yet there are faulted in beside the reading, for a thread that meets a fault
-// between two reads keeps the tier waiting.
 void LoadedState::read(const SetFiles& from, const std::string& directory,
                        const std::vector<size_t>& files, int64_t threads) {
   FileMemory memory;
   for (size_t i = 0; i < files_.size(); ++i) memory.push_back(file(i));
-  const std::jthread ahead([&](const std::stop_token& done) {
-    for (const size_t i : files) {
-      for (size_t at = 0; at < memory[i].size() && !done.stop_requested(); at += kHugePage) {
-        fault_in(memory[i].subspan(at, std::min(kHugePage, memory[i].size() - at)));
-      }
-    }
-  });
+  FileMemory fresh;
+  for (const size_t i : files) fresh.push_back(memory[i]);
+  const FaultAhead ahead(std::move(fresh));
   load_files(from, directory, manifest_, files, threads, memory);
 }
 

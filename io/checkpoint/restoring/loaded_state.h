@@ -33,6 +33,8 @@ class LoadedState {
             int64_t threads);
   // The memory of a file of the manifest.
   std::span<uint8_t> file(size_t index);
+  // The same, which stays as long as somebody holds it.
+  const HostMemory& memory(size_t index) const { return files_[index]; }
 
   int64_t step() const { return manifest_.step; }
   const Manifest& manifest() const { return manifest_; }

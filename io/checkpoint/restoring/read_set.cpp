@@ -3,27 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "io/core/crc32c.h"
-#include "io/core/parallel.h"
 #include "io/core/system/memory.h"
 
-// Threads take pieces in order from one counter, so that a big tensor keeps all of them busy, and a
-// disk reads on where it is. Whoever finishes a chunk checks it. Its CRC is put together from those
-// of the parts of tensors in it, which then give the CRCs of the tensors without another pass.
+// Whoever gets a piece sums it; whoever finishes a chunk checks it. Its CRC is put together from
+// those of the parts of tensors in it, which then give the CRCs of the tensors without another pass.
 
 namespace stoker {
 namespace {
 
-// What is read at once into memory that is wanted as a whole: it passes through a buffer that stays
-// in the second-level cache, where it is summed on its way. Reading to its place directly takes a
-// quarter longer: the device would write to memory, and the sum would fetch it from there.
-constexpr uint64_t kPieceBytes = 2ull << 20;
+// What is read at once into memory that is wanted as a whole.
+constexpr uint64_t kPieceBytes = 4ull << 20;
+
+// A request to objects is dear.
+uint64_t load_request_bytes(const SetFiles& from) {
+  return from.tree() == nullptr ? kChunkBytes : kPieceBytes;
+}
 
 // What some bytes of a file hold of a tensor.
 struct Part : TensorPiece {
@@ -46,11 +45,10 @@ struct Chunk {
   size_t unread = 0;
 };
 
-struct Piece {
+// The place of a piece in its chunk.
+struct Place {
   size_t chunk = 0;
-  size_t number = 0;  // in the chunk
-  uint64_t begin = 0;
-  uint64_t end = 0;
+  size_t number = 0;
 };
 
 std::string range_text(uint64_t begin, uint64_t end) {
@@ -80,53 +78,42 @@ class SetReader {
   }
 
   void run(int64_t threads) {
-    const auto most = std::max<int64_t>(1, static_cast<int64_t>(pieces_.size()));
-    parallel_for(threads, std::min(threads, most), [this](int64_t) { work(); });
-    if (failure_) std::rethrow_exception(failure_);
+    PieceReading reading{
+        .threads = threads, .place = {}, .done = {}, .beside = !memory_.empty()};
+    reading.done = [this](size_t piece, Bytes bytes) { done(piece, bytes); };
+    if (!memory_.empty()) {
+      reading.place = [this](size_t piece) {
+        return memory_[pieces_[piece].file].data() + pieces_[piece].begin;
+      };
+    }
+    read_pieces(files_, pieces_, reading);
     check_tensors();
   }
 
  private:
   void add(Chunk chunk) {
     for (uint64_t at = chunk.begin; at < chunk.end; at += piece_bytes_) {
-      pieces_.push_back(
-          {chunks_.size(), chunk.unread++, at, std::min(chunk.end, at + piece_bytes_)});
+      places_.push_back({chunks_.size(), chunk.unread++});
+      pieces_.push_back({chunk.file, at, std::min(chunk.end, at + piece_bytes_)});
     }
     chunk.pieces.resize(chunk.unread);
     chunks_.push_back(std::move(chunk));
   }
 
-  // The failure of the smallest chunk is kept. All pieces of those before it were taken before it,
-  // so that damage is reported the same for any number of threads.
-  void work() {
-    size_t chunk = chunks_.size();
-    try {
-      const HostMemory buffer = allocate_huge(piece_bytes_, false);
-      for (size_t taken = 0; (taken = next_++) < pieces_.size();) {
-        const Piece& piece = pieces_[taken];
-        chunk = piece.chunk;
-        const size_t file = chunks_[chunk].file;
-        const std::span bytes(buffer.data.get(), piece.end - piece.begin);
-        files_[file]->read_at(piece.begin, bytes);
-        if (!finishes(piece, sum(file, piece, bytes))) continue;
-        check(chunks_[chunk]);
-        if (sink_) sink_(file, chunks_[chunk].begin, bytes);
-      }
-    } catch (...) {
-      next_ = pieces_.size();
-      const std::lock_guard lock(mutex_);
-      if (!failure_ || chunk < failed_) failure_ = std::current_exception();
-      failed_ = std::min(failed_, chunk);
-    }
+  void done(size_t number, Bytes bytes) {
+    const FilePiece& piece = pieces_[number];
+    const Place& place = places_[number];
+    if (!finishes(place, sum(piece, bytes))) return;
+    Chunk& chunk = chunks_[place.chunk];
+    check(chunk);
+    if (sink_) sink_(chunk.file, chunk.begin, bytes);
   }
 
-  // Moves the bytes to where they are wanted, if anywhere.
-  PieceSums sum(size_t file, const Piece& piece, Bytes bytes) const {
-    PieceSums sums{0, bytes.size(), parts_in(file, piece.begin, piece.end)};
+  PieceSums sum(const FilePiece& piece, Bytes bytes) const {
+    PieceSums sums{0, bytes.size(), parts_in(piece.file, piece.begin, piece.end)};
     const auto take = [&](uint64_t begin, uint64_t end) {
       const Bytes some = bytes.subspan(begin - piece.begin, end - begin);
-      const uint32_t sum =
-          memory_.empty() ? crc32c(some) : copy_crc32c(memory_[file].data() + begin, some);
+      const uint32_t sum = crc32c(some);
       sums.sum = crc32c_combine(sums.sum, sum, some.size());
       return sum;
     };
@@ -141,10 +128,10 @@ class SetReader {
   }
 
   // Whether it was the last one of its chunk.
-  bool finishes(const Piece& piece, PieceSums sums) {
+  bool finishes(const Place& place, PieceSums sums) {
     const std::lock_guard lock(mutex_);
-    Chunk& chunk = chunks_[piece.chunk];
-    chunk.pieces[piece.number] = std::move(sums);
+    Chunk& chunk = chunks_[place.chunk];
+    chunk.pieces[place.number] = std::move(sums);
     return --chunk.unread == 0;
   }
 
@@ -271,12 +258,10 @@ class SetReader {
   uint64_t piece_bytes_ = 0;
   std::vector<std::optional<SetFile>> files_;  // of the manifest; those that are read
   std::vector<Chunk> chunks_;
-  std::vector<Piece> pieces_;
-  std::atomic<size_t> next_ = 0;
+  std::vector<FilePiece> pieces_;
+  std::vector<Place> places_;  // of each
   std::mutex mutex_;
   std::vector<Part> parts_;
-  std::exception_ptr failure_;
-  size_t failed_ = SIZE_MAX;
 };
 
 }  // namespace
@@ -348,14 +333,23 @@ void read_files(const SetFiles& from, const std::string& directory, const Manife
   SetReader(from, directory, manifest, files, sink, {}).run(threads);
 }
 
-// A request to objects is dear.
-uint64_t load_request_bytes(const SetFiles& from) {
-  return from.tree() == nullptr ? kChunkBytes : kPieceBytes;
-}
-
 void load_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
                 const std::vector<size_t>& files, int64_t threads, const FileMemory& memory) {
   SetReader(from, directory, manifest, files, {}, memory).run(threads);
+}
+
+PieceReport read_plainly(const SetFiles& from, const std::string& directory,
+                         const Manifest& manifest, int64_t threads) {
+  const uint64_t most = load_request_bytes(from);
+  std::vector<std::optional<SetFile>> files;
+  std::vector<FilePiece> pieces;
+  for (const FileSums& file : manifest.files) {
+    for (uint64_t at = 0; at < file.bytes; at += most) {
+      pieces.push_back({files.size(), at, std::min(file.bytes, at + most)});
+    }
+    files.emplace_back(from.open(directory + "/" + file.name, FileAccess::direct));
+  }
+  return read_pieces(files, pieces, {.threads = threads});
 }
 
 void read_set(const SetFiles& from, const std::string& directory, const Manifest& manifest,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/checkpoint/restoring/piece_reader.h"
 #include "io/checkpoint/sets/collective.h"
 #include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/sets/set_files.h"
@@ -54,8 +55,10 @@ void read_files(const SetFiles& from, const std::string& directory, const Manife
 void load_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
                 const std::vector<size_t>& files, int64_t threads, const FileMemory& memory);
 
-// The most that load_files() asks for at once.
-uint64_t load_request_bytes(const SetFiles& from);
+// Reads as many bytes by the same requests, and sums and keeps nothing: what the tier gives by
+// itself. IoError.
+PieceReport read_plainly(const SetFiles& from, const std::string& directory,
+                         const Manifest& manifest, int64_t threads);
 
 // read_files() of the whole set, all of which has to be there.
 void read_set(const SetFiles& from, const std::string& directory, const Manifest& manifest,

@@ -24,7 +24,7 @@ std::string state_of(const std::string& name) {
 
 // O_DIRECT reads whole blocks, so that the end of the file, which is no whole block, comes through
 // the page cache.
-void SetFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
+void SetFile::read_at(uint64_t offset, std::span<uint8_t> out, Uring* queue) const {
   if (objects_ != nullptr) {
     Buffer bytes;
     objects_->read(path_, bytes, {offset, out.size()});
@@ -38,9 +38,17 @@ void SetFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
   }
   const size_t tail = file_->direct() ? out.size() % kDirectAlignment : 0;
   const size_t whole = out.size() - tail;
-  if (whole > 0) file_->read_at(offset, out.first(whole));
+  if (whole > 0) file_->read_at(offset, out.first(whole), queue);
   if (tail == 0) return;
   tree_->open(path_, FileAccess::buffered).read_at(offset + whole, out.subspan(whole));
+}
+
+uint64_t SetFile::size() const {
+  if (file_) return file_->size();
+  for (const ObjectInfo& object : objects_->list(path_)) {
+    if (object.key == path_) return object.bytes;
+  }
+  throw_errno("list", full_, ENOENT);
 }
 
 std::string SetFiles::full(const std::string& path) const {

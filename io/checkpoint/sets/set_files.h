@@ -15,8 +15,16 @@ namespace stoker {
 // A file of a set, for reading: one of a tree, or an object. Any thread. Must not outlive its tier.
 class SetFile {
  public:
-  // All of `out`; IoError, also where it ends before.
-  void read_at(uint64_t offset, std::span<uint8_t> out) const;
+  // All of `out`; IoError, also where it ends before. `queue`: a file of a tree, by several
+  // requests in flight.
+  void read_at(uint64_t offset, std::span<uint8_t> out, Uring* queue = nullptr) const;
+  // In bytes, now.
+  uint64_t size() const;
+  // Whether reads go past the page cache; then they begin at multiples of kDirectAlignment, in
+  // memory and in the file.
+  bool direct() const { return file_ && file_->direct(); }
+  // As messages call it.
+  const std::string& full() const { return full_; }
 
  private:
   friend class SetFiles;

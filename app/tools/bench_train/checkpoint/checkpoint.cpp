@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,6 @@
 #include "app/tools/bench_train/checkpoint/saved_model.h"
 #include "io/checkpoint/restoring/read_set.h"
 #include "io/checkpoint/sets/manifest.h"
-#include "io/checkpoint/sets/set_files.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "io/core/parallel.h"
 #include "io/core/system/memory.h"
@@ -30,9 +28,6 @@ namespace {
 // page cache, and the file is synced. On a tier without files it writes one object. Returns the
 // seconds that this took, and removes it. `directory` is made. IoError.
 double write_plainly(Storage& tier, const std::string& directory, Bytes bytes, int64_t threads);
-
-// Reads all files of the set in `directory` by the requests of load_files(). IoError.
-void read_plainly(const SetFiles& from, const std::string& directory, int64_t threads);
 
 // The same on a tier without files.
 double write_as_object(Storage& objects, const std::string& key, Bytes bytes) {
@@ -67,31 +62,6 @@ double write_plainly(Storage& tier, const std::string& directory, Bytes bytes, i
   const double took = seconds(Clock::now() - begin);
   tree->remove(path);
   return took;
-}
-
-void read_plainly(const SetFiles& from, const std::string& directory, int64_t threads) {
-  struct Request {
-    size_t file;
-    uint64_t begin;
-    uint64_t bytes;
-  };
-  const uint64_t most = load_request_bytes(from);
-  std::vector<SetFile> files;
-  std::vector<Request> requests;
-  for (const FileSums& file : read_manifest(from, directory).files) {
-    for (uint64_t at = 0; at < file.bytes; at += most) {
-      requests.push_back({files.size(), at, std::min(most, file.bytes - at)});
-    }
-    files.push_back(from.open(directory + "/" + file.name, FileAccess::direct));
-  }
-  std::atomic<size_t> next{0};
-  parallel_for(threads, threads, [&](int64_t) {
-    const HostMemory buffer = allocate_huge(most, false);
-    for (size_t i = 0; (i = next++) < requests.size();) {
-      const Request& request = requests[i];
-      files[request.file].read_at(request.begin, {buffer.data.get(), request.bytes});
-    }
-  });
 }
 
 // What one save cost. Seconds.
@@ -146,7 +116,8 @@ void measure_tier(SavedModel& model, TierCost& cost, const MemcpyBaseline& memcp
         timed([&] { LoadedState(sets->files(), set, info.readers, memcpy.room()); }));
   };
   if (round % 2 == 0) load();
-  cost.read_s.push_back(timed([&] { read_plainly(sets->files(), set, info.readers); }));
+  const Manifest manifest = sets->manifest(round);
+  cost.read_s.push_back(timed([&] { read_plainly(sets->files(), set, manifest, info.readers); }));
   if (round % 2 != 0) load();
 }
 
