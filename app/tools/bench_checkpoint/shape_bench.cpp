@@ -114,7 +114,7 @@ std::string shape_text(const ShapeResult& result, const CheckpointBenchArguments
       plan.shape.zero_stage, arguments.optimizer, result.tier, result.emulated ? " (EMULATED)" : "",
       plan.ranks.front(), gib(result.rank_bytes.front()), result.rank_tensors.front(),
       gib(result.world_bytes), plan.shape.published);
-  ResultTable table({{"", ""},
+  ResultTable table({{"", "checkpoints"},
                      {"", "duration s", 2},
                      {"", "GiB/s, slowest rank", 3},
                      {"", "GiB/s, all here", 3}});

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <deque>
 #include <unordered_map>
 #include <utility>
@@ -108,7 +109,7 @@ class Unpickler {
   // All above the last mark.
   std::vector<Ref> pop_marked() {
     if (marks_.empty() || marks_.back() > stack_.size()) refuse("the pickle has no mark at byte {}", at_);
-    const std::vector<Ref> items(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
+    std::vector<Ref> items(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
                                  stack_.end());
     stack_.resize(marks_.back());
     marks_.pop_back();
