@@ -23,11 +23,13 @@ SavingOptions saving_options(const CheckpointBenchArguments& arguments) {
   if (!std::filesystem::is_directory(arguments.config, error)) {
     return read_saving_options(load_experiment(arguments.config, arguments.overrides), {}, print_note);
   }
-  Node tier = Node::map(), tiers = Node::map(), root = Node::map();
+  Node tier = Node::map(), tiers = Node::map(), checkpoint = Node::map(), root = Node::map();
   tier.entries.push_back({"type", {}, Node::text("posix")});
   tier.entries.push_back({"root", {}, Field<Path>::dump(Path{arguments.config})});
   tiers.entries.push_back({kSlowTier, {}, tier});
   root.entries.push_back({"storage", {}, tiers});
+  checkpoint.entries.push_back({"type", {}, Node::text("direct")});
+  root.entries.push_back({"checkpoint", {}, checkpoint});
   return read_saving_options(root, arguments.overrides, print_note);
 }
 

@@ -17,7 +17,8 @@ using FileBytes = std::function<void(size_t file, uint64_t offset, std::span<uin
 // How a stream is written. A value.
 struct SetStreamOptions {
   int64_t threads = 1;
-  // Called after each piece with the bytes that are written so far; may be empty.
+  // Called after each piece, by the thread that wrote it, with the bytes that are written so far;
+  // may be empty.
   std::function<void(uint64_t bytes)> progress = {};
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -43,11 +44,10 @@ TEST_P(Streamed, a_set_that_is_made_piece_by_piece_is_as_any_other) {
   manifest.step = 3;
   manifest.durability = "fsync";
   manifest.training = {{"a", 1}};
-  uint64_t last = 0;
-  write_set(store, layout, manifest, made_bytes, {.threads = 3, .progress = [&](uint64_t done) {
-                                                    last = std::max(last, done);
-                                                  }});
-  EXPECT_GT(last, 8u << 20);
+  std::atomic<int> pieces_written{0};
+  write_set(store, layout, manifest, made_bytes,
+            {.threads = 3, .progress = [&](uint64_t) { ++pieces_written; }});
+  EXPECT_GE(pieces_written, 3);
   EXPECT_EQ(store.steps(), std::vector<int64_t>{3});
   // Every chunk, and every tensor's sum.
   const LoadedState loaded(store.files(), store.path(3), 2);
@@ -113,7 +113,11 @@ TEST(SetSource, a_damaged_tensor_is_named_as_it_ends) {
     file.put('!');
   }
   const SetSource source(store.full_path(0));
-  const std::string error = error_of([&] { all_bytes(source, 0); });
+  const std::string error = error_of([&] {
+    TensorPieces pieces(source, 0, kElementsAtOnce);
+    while (!pieces.next().empty()) {
+    }
+  });
   EXPECT_NE(error.find("state.safetensors: tensor "), std::string::npos) << error;
   EXPECT_NE(error.find("is damaged (CRC-32C"), std::string::npos) << error;
   std::filesystem::resize_file(data, 100);
