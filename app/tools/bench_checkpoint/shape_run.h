@@ -24,12 +24,6 @@ struct ShapePlan {
 // Error(ExitCode::config), also where `closed` is asked for and there are deviations.
 ShapePlan plan_shape(const CheckpointBenchArguments& arguments, const CheckpointerInfo& checkpoint);
 
-// One round: seconds of each rank, from the common begin.
-struct ShapeRound {
-  std::vector<double> save_s;
-  std::vector<double> load_s;
-};
-
 // The ranks of a plan, each with sets of its own on the tier. One thread; the tier must outlive it.
 class ShapeRanks {
  public:

@@ -21,6 +21,7 @@ namespace {
 
 constexpr uint64_t kMaxValues = 5'000'000;
 constexpr int kMaxDepth = 32;
+constexpr size_t kMaxName = 4096;  // of a tensor
 
 using Ref = size_t;  // a value's number
 
@@ -359,6 +360,7 @@ void Unpickler::reduce() {
 // Finds the tensors below a value.
 void Unpickler::collect(const std::string& name, Ref ref, int depth) {
   const PickleValue& value = values_[ref];
+  if (name.size() > kMaxName) refuse("a name has {} bytes; at most {}", name.size(), kMaxName);
   if (depth > kMaxDepth) refuse("{}: nested more than {} deep", printable(name), kMaxDepth);
   if (++visited_ > kMaxValues) refuse("the pickle has more than {} values", kMaxValues);
   const std::string before = name.empty() ? "" : name + ".";
@@ -387,6 +389,10 @@ void Unpickler::collect(const std::string& name, Ref ref, int depth) {
 
 std::vector<int64_t> Unpickler::numbers(const std::string& name, Ref ref) const {
   std::vector<int64_t> result;
+  if (values_[ref].items.size() > kMaxDimensions) {
+    refuse("tensor {}: {} dimensions; at most {}", printable(name), values_[ref].items.size(),
+           kMaxDimensions);
+  }
   for (const Ref item : values_[ref].items) {
     const PickleValue& value = values_[item];
     if (value.kind != Kind::integer || value.integer < 0) {
