@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -81,7 +82,8 @@ bool compare_values(TensorPieces& a, TensorPieces& b, TensorDifference& result,
   for (;;) {
     const Bytes piece_a = a.next(), piece_b = b.next();
     if (piece_a.empty()) break;
-    if (types.first == types.second && std::ranges::equal(piece_a, piece_b)) continue;
+    const bool one_type = types.first == types.second;
+    if (one_type && std::memcmp(piece_a.data(), piece_b.data(), piece_a.size()) == 0) continue;
     same = false;
     element_values(types.first, piece_a, values_a);
     element_values(types.second, piece_b, values_b);

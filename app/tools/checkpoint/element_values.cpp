@@ -14,6 +14,7 @@ namespace {
 
 template <class T>
 void plain(Bytes bytes, std::vector<double>& values) {
+  values.reserve(bytes.size() / sizeof(T));
   for (size_t at = 0; at < bytes.size(); at += sizeof(T)) {
     T value;
     std::memcpy(&value, &bytes[at], sizeof(T));
