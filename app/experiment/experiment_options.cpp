@@ -96,13 +96,6 @@ ExperimentOptions read_experiment(const std::string& path,
   return read_experiment_tree(load_experiment(path, overrides), note);
 }
 
-ExperimentOptions read_experiment_without_data(const std::string& path,
-                                               const std::vector<std::string>& overrides) {
-  Node root = load_experiment(path, overrides);
-  add_dataset(root);
-  return read_experiment_tree(root, print_note);
-}
-
 ExperimentOptions read_experiment_tree(const Node& root, const Notify& note) {
   ConfigContext context = begin_experiment(root);
   context.note = note;

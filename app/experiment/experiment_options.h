@@ -205,11 +205,6 @@ ExperimentOptions read_experiment(const std::string& path,
                                   const std::vector<std::string>& overrides,
                                   const Notify& note = print_note);
 
-// The same for a file that need not have a `dataset`, for commands that need no data. What it has
-// is checked all the same.
-ExperimentOptions read_experiment_without_data(const std::string& path,
-                                               const std::vector<std::string>& overrides);
-
 // The experiment from its tree (load_experiment), which may be part of a larger file.
 ExperimentOptions read_experiment_tree(const Node& root, const Notify& note = {});
 

@@ -15,7 +15,8 @@ constexpr std::string_view kVerbs[] = {
     "leave",  "look",   "lower",   "make",   "measure",   "mend",   "mount",   "name",
     "put",    "raise",  "rebuild", "repair", "normalise", "number", "restore", "resume",
     "repeat", "run",    "say",     "see",    "set",       "start",  "stop",    "switch",
-    "try",    "unpack", "use",     "wait",   "convert"};
+    "try",    "unpack", "use",     "wait",   "convert",   "fetch",  "import",  "load",
+    "save",   "take"};
 // Those that are operations of files, too, whose errors begin with them: "write a/b: No space left
 // on device". An article or a pronoun tells them apart.
 constexpr std::string_view kOperations[] = {"copy", "list", "read", "remove", "rename", "write"};

@@ -84,6 +84,11 @@ nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& optio
 }
 
 RunHistory run_history(const nlohmann::json& training) {
+  if (training.is_object() && training.contains("imported") && !training.contains("position")) {
+    throw Error(ExitCode::config,
+                "checkpoint: it was imported without a record of a training: import it anew with "
+                "`stoker checkpoint import --like SET`, where SET is one of the same network");
+  }
   return parsed([&] {
     RunHistory history;
     const nlohmann::json& position = training.at("position");

@@ -1,34 +1,9 @@
 #include "app/base/registered_command.h"
-#include "app/tools/bench_train/checkpoint/checkpoint.h"
 #include "app/tools/bench_train/headspace.h"
 #include "app/tools/bench_train/train.h"
 
 namespace stoker {
 namespace {
-
-void add_bench_checkpoint(const Command& bench) {
-  const Command command = bench.add("checkpoint",
-                                    "Measure saving and loading the state of the model and its "
-                                    "optimizer on the experiment's tiers.");
-  CheckpointBenchArguments& arguments = command.run(bench_checkpoint);
-  command.config(arguments);
-  command.argument("--rounds", arguments.rounds, "Number of saves and loads.").range(1, 1000000);
-  const Argument loop = command.flag("--loop", arguments.loop,
-                                     "Measure what --rounds saves cost a loop of steps instead, "
-                                     "each with an update, beside plain copies of as many bytes.");
-  command
-      .argument("--step-ms", arguments.step_ms,
-                "Milliseconds of a step, in which the processor has nothing to do.")
-      .not_negative()
-      .needs(loop);
-  command.argument("--every", arguments.every, "Number of steps from one save to the next.")
-      .range(1, 1000000)
-      .needs(loop);
-  command
-      .flag("--loader", arguments.loader,
-            "Let the experiment's loader run beside the loop, as fast as it can.")
-      .needs(loop);
-}
 
 void add_bench_train(const Command& bench) {
   const Command command = bench.add(
@@ -79,7 +54,6 @@ void add_headspace(const Command& program) {
       .range(1, 1000000);
 }
 
-const RegisteredCommand checkpoint_command("bench checkpoint", add_bench_checkpoint);
 const RegisteredCommand train_command("bench train", add_bench_train);
 const RegisteredCommand headspace_command("headspace", add_headspace);
 

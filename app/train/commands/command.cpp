@@ -1,22 +1,11 @@
 #include "app/base/registered_command.h"
 #include "app/experiment/check.h"
 #include "app/run/environment.h"
-#include "app/train/checkpoint_listing.h"
 #include "app/train/launch.h"
 #include "app/train/train.h"
 
 namespace stoker {
 namespace {
-
-void add_shared(const Command& command, CheckpointArguments& arguments) {
-  command
-      .argument("WHERE", arguments.config,
-                "An experiment (a YAML file), a directory that holds checkpoints (step-...), one "
-                "checkpoint, or the prefix of one of TensorFlow's.")
-      .required();
-  command.overrides(arguments.overrides);
-  command.flag("--json", arguments.json, "Print JSON.");
-}
 
 void add_train(const Command& program) {
   const Command command =
@@ -45,20 +34,6 @@ void add_check(const Command& program) {
   command.config(arguments);
 }
 
-void add_checkpoint(const Command& program) {
-  const Command checkpoint = program.add_group("checkpoint", "Look at the checkpoints of a run.");
-  const Command list = checkpoint.add(
-      "list", "List the checkpoints on every tier, each with its step, state, age and size.");
-  add_shared(list, list.run(list_checkpoints));
-
-  const Command verify = checkpoint.add("verify",
-                                        "Read every byte of the newest checkpoint on each tier. "
-                                        "The exit code is 5 if one is damaged.");
-  CheckpointArguments& arguments = verify.run(verify_checkpoints);
-  add_shared(verify, arguments);
-  verify.flag("--all", arguments.all, "Verify every checkpoint, not only the newest.");
-}
-
 void add_environment(const Command& program) {
   const Command command = program.add("environment",
                                       "Print versions, the machine and its GPUs, and which "
@@ -70,7 +45,6 @@ void add_environment(const Command& program) {
 const RegisteredCommand train_command("train", add_train);
 const RegisteredCommand launch_command("launch", add_launch);
 const RegisteredCommand check_command("check", add_check);
-const RegisteredCommand checkpoint_command("checkpoint", add_checkpoint);
 const RegisteredCommand environment_command("environment", add_environment);
 
 }  // namespace

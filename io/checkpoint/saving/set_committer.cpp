@@ -46,13 +46,13 @@ class Skipped final : public Error {
   explicit Skipped(const std::string& what) : Error(ExitCode::storage, what) {}
 };
 
+}  // namespace
+
 std::string utc_now() {
   const auto now =
       std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:}{:%S}Z", fmt::gmtime(now), now.time_since_epoch());
 }
-
-}  // namespace
 
 SetCommitter::SetCommitter(const Inputs& inputs)
     : inputs_(inputs),

@@ -16,6 +16,9 @@
 
 namespace stoker {
 
+// The time now as a manifest has it: 2026-11-21T13:40:00.123Z. Any thread.
+std::string utc_now();
+
 // A save on its way: a slot, and the state that is copied into it.
 struct SaveJob {
   std::unique_ptr<Snapshot> slot;  // null: this process leaves the checkpoint out

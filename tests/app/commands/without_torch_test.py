@@ -5,8 +5,8 @@ import unittest
 
 from stoker import BUILD, StokerTest, configuration
 
-LIGHT = ["bench", "darshan", "data", "doctor", "emulated", "hdf5", "http", "jpeg", "lmdb", "mount", "profiler", "report", "tfrecord", "writers"]
-TRAINER = ["train", "launch", "check", "checkpoint", "environment", "headspace", "try", "sweep", "simulate", "size", "advise"]
+LIGHT = ["bench", "bench_checkpoint", "checkpoint", "darshan", "data", "doctor", "emulated", "hdf5", "http", "jpeg", "lmdb", "mount", "profiler", "report", "tfrecord", "writers"]
+TRAINER = ["train", "launch", "check", "environment", "headspace", "try", "sweep", "simulate", "size", "advise"]
 
 
 class WithoutTorchTest(StokerTest):
@@ -38,6 +38,18 @@ class WithoutTorchTest(StokerTest):
         self.assertNotIn('"device"', loaded)
         self.assertIn("MB/s", self.run_it("bench", "storage", self.config, "data", "--op", "read", "--block-size", "1MiB", "--rounds", 1,
                                           "storage.data={type: memory}").stdout)
+
+    def test_checkpoints_are_listed_measured_and_exchanged(self):
+        (self.dir / "tier").mkdir()
+        result = self.run_it("bench", "checkpoint", "tier", "--shape", "llama3-8b", "--scale", "1e-6", "--rounds", 1, "--json").stdout
+        self.assertIn('"gib_per_s"', result)
+        header = b'{"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}'
+        (self.dir / "w.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"ab")
+        self.run_it("checkpoint", "import", "w.safetensors", "sets")
+        self.assertIn("intact", self.run_it("checkpoint", "verify", "sets").stdout)
+        self.assertIn("bit-identical", self.run_it("checkpoint", "diff", "sets/step-0000000000", "w.safetensors").stdout)
+        said = self.run_it("bench", "checkpoint", self.config, code=2).stderr
+        self.assertIn("stoker_bench_train.so, which is not there", said)
 
     def test_components_and_keys_of_the_data_half_are_described(self):
         kinds = self.run_it("list").stdout

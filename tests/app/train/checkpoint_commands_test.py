@@ -76,7 +76,7 @@ class List(Commands):
 
     def test_a_configuration_without_tiers_is_an_error(self):
         done = self.trial.stoker("checkpoint", "list", self.trial.config, "checkpoint={type: none}", code=2)
-        self.assertIn("checkpoint names no tier (fast, slow)", done.stderr)
+        self.assertIn("must not be none here", done.stderr)
 
 
 class VerifySets(Commands):

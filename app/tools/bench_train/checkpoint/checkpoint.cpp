@@ -232,7 +232,7 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
 
 }  // namespace
 
-ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments) {
+ExitCode bench_model_checkpoint(const CheckpointBenchArguments& arguments) {
   if (arguments.loop) return bench_checkpoint_loop(arguments);
   const CheckpointBenchmark result = measure_checkpoints(arguments);
   return print_result(arguments.json, checkpoint_json(result), checkpoint_text(result));

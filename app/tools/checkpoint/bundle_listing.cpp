@@ -1,4 +1,4 @@
-#include "app/train/bundle_listing.h"
+#include "app/tools/checkpoint/bundle_listing.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "app/train/checkpoint_listing.h"
+#include "app/tools/checkpoint/listing.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/experiment_options.h"
-#include "app/train/bundle_listing.h"
+#include "app/tools/checkpoint/bundle_listing.h"
 #include "io/checkpoint/sets/set_store.h"
+#include "io/experiment/saving_options.h"
 
 namespace stoker {
 namespace {
@@ -37,8 +38,8 @@ struct SetRow {
 // set. Reads only. One thread at a time.
 class CheckpointSets {
  public:
-  // Error(ExitCode::config) where the configuration names no tier for checkpoints;
-  // ExitCode::environment where `where` is neither.
+  // Error(ExitCode::config) where the configuration saves no checkpoints; ExitCode::environment
+  // where `where` is neither.
   CheckpointSets(const std::string& where, const std::vector<std::string>& overrides);
 
   std::vector<SetRow> list() const;
@@ -104,7 +105,8 @@ CheckpointSets::CheckpointSets(const std::string& where,
 
 void CheckpointSets::add_config(const std::string& file,
                                 const std::vector<std::string>& overrides) {
-  const ExperimentOptions options = read_experiment_without_data(file, overrides);
+  const SavingOptions options =
+      read_saving_options(load_experiment(file, overrides), {}, print_note);
   const CheckpointerInfo checkpoint = options.checkpoint.info();
   const std::string directory =
       checkpoint.directory.empty() ? options.run.name : checkpoint.directory;
@@ -116,9 +118,6 @@ void CheckpointSets::add_config(const std::string& file,
     } else {
       places_.push_back({sets_on(tier, storage, directory)});
     }
-  }
-  if (places_.empty()) {
-    throw Error(ExitCode::config, file + ": checkpoint names no tier (fast, slow)");
   }
   drains_ = checkpoint.tiers.size() > 1;
 }

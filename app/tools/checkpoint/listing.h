@@ -14,7 +14,7 @@ struct CheckpointArguments : ConfigArguments {
 
 // `stoker checkpoint list`: prints the sets on every tier, and what else lies where they are. Reads
 // only, so that it may look at the checkpoints of a run that is under way. Error(ExitCode::config)
-// where the configuration names no tier for checkpoints.
+// where the configuration saves none.
 ExitCode list_checkpoints(const CheckpointArguments& arguments);
 // `stoker checkpoint verify`: reads every byte of the sets. ExitCode::storage where one is damaged;
 // a set that a run removes meanwhile is none.
