@@ -102,9 +102,9 @@ void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out, Uring* queue) co
                                 .accepted = refusal()},
                                [&](const FileCall& call) {
                                  if (queue != nullptr && !queue->broken()) {
-                                   const int64_t got = queue->read(
-                                       file_.get(), out.data(), call.bytes, call.offset,
-                                       direct_ ? kDirectAlignment : 1);
+                                   const int64_t got =
+                                       queue->read(file_.get(), out.data(), call.bytes, call.offset,
+                                                   direct_ ? kDirectAlignment : 1);
                                    if (!queue->broken()) return got;
                                  }
                                  return result_of(::pread(file_.get(), out.data(), call.bytes,

@@ -73,9 +73,8 @@ class TensorLoadHandle {
     wanted.own_memory = !allocate.is_none();
     wanted.ring_bytes = ring_bytes;
     // Not touched: that is done beside the reading.
-    wanted.allocate = wanted.own_memory
-                          ? allocator_of(allocate)
-                          : [](size_t bytes) { return allocate_huge(bytes, false); };
+    wanted.allocate = wanted.own_memory ? allocator_of(allocate)
+                                        : [](size_t bytes) { return allocate_huge(bytes, false); };
     bool known = false;
     for (const auto& [name, value] : enum_names(LoadAccess{})) {
       if (access != name) continue;
@@ -105,14 +104,13 @@ class TensorLoadHandle {
       for (const StoredTensor& tensor : image.tensors) {
         nb::list shape;
         for (const int64_t size : tensor.shape) shape.append(size);
-        tensors.append(
-            nb::make_tuple(tensor.name, tensor.dtype, nb::tuple(shape), tensor.begin, tensor.bytes));
+        tensors.append(nb::make_tuple(tensor.name, tensor.dtype, nb::tuple(shape), tensor.begin,
+                                      tensor.bytes));
       }
       const HostMemory& memory = image.memory;
-      const nb::object array =
-          memory.data == nullptr
-              ? nb::none()
-              : array_of(memory.data, memory.data.get(), ArrayType::uint8, {image.bytes});
+      const nb::object array = memory.data == nullptr ? nb::none()
+                                                      : array_of(memory.data, memory.data.get(),
+                                                                 ArrayType::uint8, {image.bytes});
       rows.append(nb::make_tuple(image.path, array, image.bytes, tensors));
     }
     return rows;

@@ -146,9 +146,7 @@ TEST_F(PieceReaderTest, a_read_that_fails_names_operation_and_file) {
       Fault{.op = FileCall::Op::read, .skip = 5, .times = SIZE_MAX, .error = EIO});
   const FileTree behind = tree.behind(fails);
   open(behind);
-  EXPECT_EQ(error_of([&] {
-              read_pieces(files, pieces, {.threads = 2});
-            }),
+  EXPECT_EQ(error_of([&] { read_pieces(files, pieces, {.threads = 2}); }),
             "read " + root / "f" + ": Input/output error");
 }
 

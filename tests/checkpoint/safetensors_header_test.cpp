@@ -57,7 +57,8 @@ TEST(SafetensorsHeader, what_is_no_safetensors_file_is_said) {
             std::string::npos);
   EXPECT_EQ(header_refusal(std::string("\x10\0\0\0\0\0\0\0{}", 10)),
             "f: no safetensors file, or cut off: its header ends at byte 24, and the file at 10");
-  EXPECT_EQ(header_refusal("{\"a\": ", "").substr(0, 45), "f: damaged header, or no safetensors file: no");
+  EXPECT_EQ(header_refusal("{\"a\": ", "").substr(0, 45),
+            "f: damaged header, or no safetensors file: no");
   EXPECT_EQ(header_refusal("[]", ""), "f: damaged header: it is no object of tensors");
 }
 
@@ -77,19 +78,23 @@ TEST(SafetensorsHeader, damage_is_said_with_the_tensor) {
   const auto one = [](const std::string& entry) { return "{\"w\": " + entry + "}"; };
   EXPECT_EQ(header_refusal(one("{\"shape\": [1], \"data_offsets\": [0, 4]}"), "1234"),
             "f: tensor w: damaged header: no dtype");
-  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [-1], \"data_offsets\": [0, 4]}"), "1234"),
+  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [-1], \"data_offsets\": [0, 4]}"),
+                           "1234"),
             "f: tensor w: damaged header: no shape");
   EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [1]}"), "1234"),
             "f: tensor w: damaged header: no data_offsets");
-  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [4, 0]}"), "1234"),
-            "f: tensor w: damaged header: data_offsets must be two offsets, the smaller one first");
-  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F4\", \"shape\": [1], \"data_offsets\": [0, 4]}"), "1234"),
-            "f: tensor w: its dtype is F4, which this program does not know");
-  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 4]}"), "1234"),
-            "f: tensor w: 4 bytes do not agree with dtype F32 and the shape");
+  EXPECT_EQ(
+      header_refusal(one("{\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [4, 0]}"), "1234"),
+      "f: tensor w: damaged header: data_offsets must be two offsets, the smaller one first");
+  EXPECT_EQ(
+      header_refusal(one("{\"dtype\": \"F4\", \"shape\": [1], \"data_offsets\": [0, 4]}"), "1234"),
+      "f: tensor w: its dtype is F4, which this program does not know");
+  EXPECT_EQ(
+      header_refusal(one("{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 4]}"), "1234"),
+      "f: tensor w: 4 bytes do not agree with dtype F32 and the shape");
   const std::string huge = "[4611686018427387904, 4611686018427387904]";
-  EXPECT_EQ(header_refusal(one("{\"dtype\": \"F32\", \"shape\": " + huge + ", \"data_offsets\": [0, 0]}"),
-                    ""),
+  EXPECT_EQ(header_refusal(
+                one("{\"dtype\": \"F32\", \"shape\": " + huge + ", \"data_offsets\": [0, 0]}"), ""),
             "f: tensor w: 0 bytes do not agree with dtype F32 and the shape");
   EXPECT_EQ(header_refusal("{\"__metadata__\": {\"a\": 1}}", ""),
             "f: damaged header: __metadata__ must map text to text");
@@ -105,7 +110,8 @@ TEST(SafetensorsHeader, tensors_lie_one_behind_the_other) {
   };
   EXPECT_EQ(header_of(safetensors_of(two(4, 0), "12345678")).tensors[0].name, "b");
   EXPECT_NE(header_refusal(two(0, 2), "123456").find("tensor b begins at byte"), std::string::npos);
-  EXPECT_NE(header_refusal(two(0, 5), "123456789").find("tensor b begins at byte"), std::string::npos);
+  EXPECT_NE(header_refusal(two(0, 5), "123456789").find("tensor b begins at byte"),
+            std::string::npos);
   EXPECT_NE(header_refusal(two(0, 4), "123456789").find("a file that something was added to"),
             std::string::npos);
 }

@@ -72,7 +72,8 @@ TEST_F(TensorFilesTest, every_byte_is_that_of_the_file_wherever_its_data_begin) 
 }
 
 TEST_F(TensorFilesTest, files_around_a_block_and_a_piece_are_read) {
-  for (const size_t large : {0u, 4u, 2000u, 4096u, 8192u, (4u << 20) - 4, 4u << 20, (4u << 20) + 4}) {
+  for (const size_t large :
+       {0u, 4u, 2000u, 4096u, 8192u, (4u << 20) - 4, 4u << 20, (4u << 20) + 4}) {
     root.write("f", safetensors_of(some_tensors(large), 5));
     ASSERT_TRUE(load({source("f")}) == expected(some_tensors(large))) << large;
   }
@@ -88,7 +89,9 @@ TEST_F(TensorFilesTest, several_files_are_read_as_one_and_have_no_tensor_twice) 
   root.write("b", safetensors_of({all[2], all[3]}, 7));
   EXPECT_TRUE(load({source("a"), source("b")}) == expected(all));
   root.write("c", safetensors_of({all[3]}));
-  EXPECT_EQ(error_of([&] { load({source("a"), source("b"), source("c")}); }),
+  EXPECT_EQ(error_of([&] {
+              load({source("a"), source("b"), source("c")});
+            }),
             root / "c" + ": tensor bytes is in another of the files, too");
 }
 
@@ -104,9 +107,9 @@ TEST_F(TensorFilesTest, objects_and_emulated_tiers_are_read_as_well) {
   const std::unique_ptr<Storage> memory = make_storage("{type: memory}");
   put(*memory, "deep/f", safetensors_of(some_tensors(), 9));
   EXPECT_TRUE(load({{SetFiles(*memory, "bucket"), "deep/f"}}) == expected(some_tensors()));
-  const std::unique_ptr<Storage> emulated =
-      make_storage("{type: emulated, profile: ssd, shared: false, inner: {type: posix, root: " +
-                   root.path() + "}}");
+  const std::unique_ptr<Storage> emulated = make_storage(
+      "{type: emulated, profile: ssd, shared: false, inner: {type: posix, root: " + root.path() +
+      "}}");
   root.write("f", safetensors_of(some_tensors(), 9));
   EXPECT_TRUE(load({{SetFiles(*files_of(*emulated)), "f"}}) == expected(some_tensors()));
 }
@@ -141,11 +144,10 @@ TEST_F(TensorFilesTest, what_the_page_cache_holds_is_read_from_there) {
   root.write("f", safetensors_of(some_tensors()));
   const std::array keys{std::string("f")};
   const auto direct = [&] {
-    return TensorFiles({source("f")}, LoadAccess::automatic)
-        .read({.threads = 1})
-        .direct;
+    return TensorFiles({source("f")}, LoadAccess::automatic).read({.threads = 1}).direct;
   };
-  if (page_cache_residency(tree, keys).cached_share() != 1) GTEST_SKIP() << "nothing is cached here";
+  if (page_cache_residency(tree, keys).cached_share() != 1)
+    GTEST_SKIP() << "nothing is cached here";
   EXPECT_FALSE(direct());
   if (evict(tree, keys).cached_bytes > 0) GTEST_SKIP() << "the kernel evicts nothing here";
   EXPECT_TRUE(direct());

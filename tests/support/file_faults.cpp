@@ -199,8 +199,8 @@ void stopped(int, siginfo_t* info, void* context) {
   registers[REG_RAX] = answer(info->si_syscall, arguments);
 }
 
-// Lets our own calls through, and stops the others of kTraced. io_uring, which would read past them,
-// is refused: then files are read by calls.
+// Lets our own calls through, and stops the others of kTraced. io_uring, which would read past
+// them, is refused: then files are read by calls.
 bool stop_calls() {
   constexpr uint32_t kFrom = offsetof(seccomp_data, instruction_pointer);
   const auto here = reinterpret_cast<uint64_t>(faults_return);

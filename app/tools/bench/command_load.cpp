@@ -20,9 +20,10 @@ void add_bench_load(const Command& bench) {
   tier.needs(config);
   config.needs(tier);
   command
-      .argument("--access", arguments.access,
-                "auto: past the page cache, but for files of which it holds more than half. direct: "
-                "past it. buffered: through it. A set is read past it.")
+      .argument(
+          "--access", arguments.access,
+          "auto: past the page cache, but for files of which it holds more than half. direct: "
+          "past it. buffered: through it. A set is read past it.")
       .one_of({"auto", "direct", "buffered"});
   command.argument("--threads", arguments.threads, "Number of threads that read.").range(1, 1024);
   command.argument("--rounds", arguments.rounds, "Number of rounds.").range(1, 1000000);

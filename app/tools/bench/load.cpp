@@ -59,8 +59,7 @@ class LoadSubject {
     }
     if (!arguments.tier.empty()) open_tier(arguments, log);
     for (const std::string& file : arguments.files) {
-      sources_.push_back(tier_ ? source_on_tier(file)
-                               : tensor_source(file, trees_.emplace_back()));
+      sources_.push_back(tier_ ? source_on_tier(file) : tensor_source(file, trees_.emplace_back()));
       const TensorSource& source = sources_.back();
       set_ = set_ || source.from.exists(source.path + "/" + kManifestName);
     }
@@ -73,8 +72,7 @@ class LoadSubject {
   // Into new memory, which goes again when it is there.
   void load() {
     if (set_) {
-      loaded_set_ =
-          std::make_unique<LoadedState>(sources_[0].from, sources_[0].path, threads_);
+      loaded_set_ = std::make_unique<LoadedState>(sources_[0].from, sources_[0].path, threads_);
       return;
     }
     const TensorFiles files(sources_, access_);
@@ -95,8 +93,7 @@ class LoadSubject {
       report_ = read_plainly(sources_[0].from, sources_[0].path,
                              read_manifest(sources_[0].from, sources_[0].path), threads_);
     } else {
-      report_ =
-          TensorFiles(sources_, access_).read({.threads = threads_});
+      report_ = TensorFiles(sources_, access_).read({.threads = threads_});
     }
   }
   // Empty: the kernel does not tell, or there are no files.
@@ -190,11 +187,11 @@ std::vector<LoadVariant> measure(LoadSubject& subject, const LoadBenchArguments&
 
 std::string conditions(const LoadSubject& subject, const LoadBenchArguments& arguments) {
   const PieceReport& report = subject.report();
-  std::string text = fmt::format(
-      "{}, {:.1f} MB, {} threads, {}{}\n", fmt::join(arguments.files, " "),
-      1e-6 * static_cast<double>(subject.bytes()), report.threads,
-      report.direct ? "past the page cache" : "not past a page cache",
-      report.uring ? ", by io_uring" : "");
+  std::string text =
+      fmt::format("{}, {:.1f} MB, {} threads, {}{}\n", fmt::join(arguments.files, " "),
+                  1e-6 * static_cast<double>(subject.bytes()), report.threads,
+                  report.direct ? "past the page cache" : "not past a page cache",
+                  report.uring ? ", by io_uring" : "");
   for (const std::string& line : tiers_text(subject.tiers())) text += "  " + line + "\n";
   return text;
 }

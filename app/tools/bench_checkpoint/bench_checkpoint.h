@@ -55,8 +55,8 @@ ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments);
 // the experiment's checkpoints; config may also be a folder. The bytes are made while they are
 // written, and loading verifies every one and keeps none, so that memory holds a few pieces of
 // 8 MiB. Prints throughput and duration as MLPerf Storage defines them, and how fast the bytes are
-// made beside memset and memcpy. Error(ExitCode::config) for a shape, a parallelism or ranks that do
-// not go together, and with `closed` for what that division does not allow; IoError.
+// made beside memset and memcpy. Error(ExitCode::config) for a shape, a parallelism or ranks that
+// do not go together, and with `closed` for what that division does not allow; IoError.
 ExitCode bench_shape(const CheckpointBenchArguments& arguments);
 
 }  // namespace stoker

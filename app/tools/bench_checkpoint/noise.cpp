@@ -105,11 +105,12 @@ NoiseSpeed measure_noise(int64_t threads) {
   };
   uint8_t* const target = to.data.get();
   std::vector<Way> ways;
-  ways.push_back({&NoiseSpeed::noise, [&](uint64_t at) { fill_noise(1, at, {target + at, kPiece}); }});
-  ways.push_back({&NoiseSpeed::memset, [&](uint64_t at) { std::memset(target + at, 1, kPiece); }});
-  ways.push_back({&NoiseSpeed::memcpy, [&](uint64_t at) {
-                    std::memcpy(target + at, from.data.get() + at, kPiece);
+  ways.push_back({&NoiseSpeed::noise, [&](uint64_t at) {
+                    fill_noise(1, at, {target + at, kPiece});
                   }});
+  ways.push_back({&NoiseSpeed::memset, [&](uint64_t at) { std::memset(target + at, 1, kPiece); }});
+  ways.push_back({&NoiseSpeed::memcpy,
+                  [&](uint64_t at) { std::memcpy(target + at, from.data.get() + at, kPiece); }});
   interleave(ways, kRounds, 1, [&](Way& way, int64_t round) {
     const TimePoint begin = Clock::now();
     parallel_for(threads, kBytes / kPiece,

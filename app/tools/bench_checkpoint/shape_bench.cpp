@@ -9,6 +9,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/bench_checkpoint/shape_run.h"
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/core/system/usable_cores.h"
 #include "io/metrics/spread.h"
 
@@ -21,7 +22,8 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 SavingOptions saving_options(const CheckpointBenchArguments& arguments) {
   std::error_code error;
   if (!std::filesystem::is_directory(arguments.config, error)) {
-    return read_saving_options(load_experiment(arguments.config, arguments.overrides), {}, print_note);
+    return read_saving_options(load_experiment(arguments.config, arguments.overrides), {},
+                               print_note);
   }
   Node tier = Node::map(), tiers = Node::map(), checkpoint = Node::map(), root = Node::map();
   tier.entries.push_back({"type", {}, Node::text("posix")});
@@ -122,15 +124,17 @@ std::string shape_text(const ShapeResult& result, const CheckpointBenchArguments
                      {"", "GiB/s, all here", 3}});
   table.add({"save, durable", spread(result.saves.duration_s), spread(result.saves.least_gib_per_s),
              spread(result.saves.all_gib_per_s)});
-  table.add({"load, verified", spread(result.loads.duration_s), spread(result.loads.least_gib_per_s),
-             spread(result.loads.all_gib_per_s)});
+  table.add({"load, verified", spread(result.loads.duration_s),
+             spread(result.loads.least_gib_per_s), spread(result.loads.all_gib_per_s)});
   text += table.text(2);
   text += fmt::format(
-      "the bytes are made at {:.1f} GB/s, {:.2f} of memset's {:.1f} (memcpy: {:.1f}), by {} threads\n",
+      "the bytes are made at {:.1f} GB/s, {:.2f} of memset's {:.1f} (memcpy: {:.1f}), by {} "
+      "threads\n",
       1e-9 * result.noise.noise, result.noise.noise / result.noise.memset,
       1e-9 * result.noise.memset, 1e-9 * result.noise.memcpy, result.checkpoint.threads);
-  text += plan.deviations.empty() ? std::string("as MLPerf's CLOSED division has it\n")
-                                  : fmt::format("OPEN, for: {}\n", fmt::join(plan.deviations, "; "));
+  text += plan.deviations.empty()
+              ? std::string("as MLPerf's CLOSED division has it\n")
+              : fmt::format("OPEN, for: {}\n", fmt::join(plan.deviations, "; "));
   return text;
 }
 

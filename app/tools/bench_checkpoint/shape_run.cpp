@@ -31,15 +31,18 @@ std::vector<std::string> deviations_of(const ShapePlan& plan,
   };
   const Parallel& usual = plan.shape.parallel;
   const auto world = static_cast<size_t>(usual.ranks());
-  when(plan.parallel != usual, fmt::format("{} ({} ranks) instead of {} ({} ranks)",
-                                           to_string(plan.parallel), plan.parallel.ranks(),
-                                           to_string(usual), usual.ranks()));
+  when(plan.parallel != usual,
+       fmt::format("{} ({} ranks) instead of {} ({} ranks)", to_string(plan.parallel),
+                   plan.parallel.ranks(), to_string(usual), usual.ranks()));
   when(plan.ranks.size() != world && (plan.ranks.size() != kSubset || world == kSubset),
-       fmt::format("{} of {} ranks run: all have to, or as a subset 8 of more", plan.ranks.size(), world));
+       fmt::format("{} of {} ranks run: all have to, or as a subset 8 of more", plan.ranks.size(),
+                   world));
   when(arguments.scale != 1, fmt::format("tensors have {} of their elements", arguments.scale));
-  when(arguments.optimizer != "adamw", fmt::format("optimizer {} instead of adamw", arguments.optimizer));
+  when(arguments.optimizer != "adamw",
+       fmt::format("optimizer {} instead of adamw", arguments.optimizer));
   when(arguments.rounds != kClosedRounds,
-       fmt::format("{} checkpoints are saved and loaded instead of {}", arguments.rounds, kClosedRounds));
+       fmt::format("{} checkpoints are saved and loaded instead of {}", arguments.rounds,
+                   kClosedRounds));
   when(checkpoint.durability != "fsync", "nothing is synced (checkpoint.durability: none)");
   when(arguments.in_turns, "each is loaded right after its save, and not after all saves");
   return found;
@@ -47,7 +50,8 @@ std::vector<std::string> deviations_of(const ShapePlan& plan,
 
 }  // namespace
 
-ShapePlan plan_shape(const CheckpointBenchArguments& arguments, const CheckpointerInfo& checkpoint) {
+ShapePlan plan_shape(const CheckpointBenchArguments& arguments,
+                     const CheckpointerInfo& checkpoint) {
   ShapePlan plan;
   plan.shape = find_shape(arguments.shape);
   plan.parallel = parse_parallel(arguments.parallel, plan.shape.parallel);
@@ -62,10 +66,10 @@ ShapePlan plan_shape(const CheckpointBenchArguments& arguments, const Checkpoint
   if (arguments.ranks > 0) {
     const bool given = arguments.parallel.find("dp=") != std::string::npos;
     if (given && arguments.ranks != plan.parallel.ranks()) {
-      throw Error(ExitCode::config, fmt::format("--ranks {}: --parallel {} are {} ranks: leave one of "
-                                                "the two out",
-                                                arguments.ranks, arguments.parallel,
-                                                plan.parallel.ranks()));
+      throw Error(ExitCode::config,
+                  fmt::format("--ranks {}: --parallel {} are {} ranks: leave one of "
+                              "the two out",
+                              arguments.ranks, arguments.parallel, plan.parallel.ranks()));
     }
     plan.parallel.data = arguments.ranks / model;
   }
@@ -74,23 +78,24 @@ ShapePlan plan_shape(const CheckpointBenchArguments& arguments, const Checkpoint
   const auto repeated = std::ranges::unique(plan.ranks);
   plan.ranks.erase(repeated.begin(), repeated.end());
   if (plan.ranks.empty() || plan.ranks.front() < 0 || plan.ranks.back() >= plan.parallel.ranks()) {
-    throw Error(ExitCode::config, fmt::format("--rank {}: {} has ranks 0 to {}",
-                                              fmt::join(arguments.rank, ","), to_string(plan.parallel),
-                                              plan.parallel.ranks() - 1));
+    throw Error(ExitCode::config,
+                fmt::format("--rank {}: {} has ranks 0 to {}", fmt::join(arguments.rank, ","),
+                            to_string(plan.parallel), plan.parallel.ranks() - 1));
   }
   plan.deviations = deviations_of(plan, arguments, checkpoint);
   if (arguments.closed && !plan.deviations.empty()) {
-    throw Error(ExitCode::config, fmt::format("--closed: MLPerf's CLOSED division does not allow this: {}",
-                                              fmt::join(plan.deviations, "; ")));
+    throw Error(ExitCode::config,
+                fmt::format("--closed: MLPerf's CLOSED division does not allow this: {}",
+                            fmt::join(plan.deviations, "; ")));
   }
   return plan;
 }
 
 ShapeRanks::ShapeRanks(const ShapePlan& plan, const CheckpointBenchArguments& arguments,
-                       const CheckpointerInfo& checkpoint, const std::string& tier, Storage& storage)
+                       const CheckpointerInfo& checkpoint, const std::string& tier,
+                       Storage& storage)
     : checkpoint_(checkpoint), folder_(storage, bench_folder_name()) {
-  const auto durability =
-      checkpoint.durability == "fsync" ? Durability::fsync : Durability::none;
+  const auto durability = checkpoint.durability == "fsync" ? Durability::fsync : Durability::none;
   for (const int64_t number : plan.ranks) {
     std::vector<TensorInfo> tensors =
         tensors_of_rank(plan.shape, plan.parallel, number, arguments.optimizer, arguments.scale);

@@ -18,7 +18,7 @@ namespace stoker {
 struct ShapePlan {
   CheckpointShape shape;
   Parallel parallel;
-  std::vector<int64_t> ranks;  // that run here
+  std::vector<int64_t> ranks;           // that run here
   std::vector<std::string> deviations;  // from what MLPerf's CLOSED division allows, in words
 };
 // Error(ExitCode::config), also where `closed` is asked for and there are deviations.

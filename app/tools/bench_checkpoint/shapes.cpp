@@ -36,12 +36,8 @@ std::vector<int64_t> layer_elements(const CheckpointShape& shape, const Parallel
   const int64_t h = shape.hidden, tp = parallel.tensor;
   if (layer == 0 || layer == shape.layers + 1) return {h * shape.vocabulary / tp / zero};
   if (layer == shape.layers + 2) return {h / zero};
-  return {h / zero,
-          h * (h + kv_columns(shape)) / tp / zero,
-          h * h / tp / zero,
-          h / zero,
-          h * 2 * shape.ffn / tp / zero,
-          h * shape.ffn / tp / zero};
+  return {h / zero, h * (h + kv_columns(shape)) / tp / zero, h * h / tp / zero,
+          h / zero, h * 2 * shape.ffn / tp / zero,           h * shape.ffn / tp / zero};
 }
 
 // First and last layer of a stage of the pipeline: those of the transformer as evenly as may be,
@@ -68,8 +64,8 @@ std::string to_string(const Parallel& parallel) {
 }
 
 uint64_t CheckpointShape::parameters() const {
-  const int64_t layer = hidden + hidden * (hidden + kv_columns(*this)) + hidden * hidden + hidden +
-                        3 * ffn * hidden;
+  const int64_t layer =
+      hidden + hidden * (hidden + kv_columns(*this)) + hidden * hidden + hidden + 3 * ffn * hidden;
   return static_cast<uint64_t>(2 * vocabulary * hidden + layer * layers + hidden);
 }
 
@@ -98,19 +94,19 @@ Parallel parse_parallel(const std::string& text, const Parallel& usual) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     const bool whole = error == std::errc() && end == number.data() + number.size();
-    const auto* const which = std::ranges::find(known, part.substr(0, equals), [](const auto& one) {
-      return one.first;
-    });
+    const auto* const which =
+        std::ranges::find(known, part.substr(0, equals), [](const auto& one) { return one.first; });
     if (which == std::end(known) || !whole || value < 1 || value > kMostRanks) {
-      throw Error(ExitCode::config,
-                  fmt::format("--parallel: '{}' is none of tp=N, pp=N, dp=N, such as tp=8,pp=4,dp=2",
-                              part));
+      throw Error(
+          ExitCode::config,
+          fmt::format("--parallel: '{}' is none of tp=N, pp=N, dp=N, such as tp=8,pp=4,dp=2",
+                      part));
     }
     *which->second = value;
   }
   if (parallel.ranks() > kMostRanks) {
-    throw Error(ExitCode::config, fmt::format("--parallel: {} are {} ranks; at most {}", to_string(parallel),
-                                              parallel.ranks(), kMostRanks));
+    throw Error(ExitCode::config, fmt::format("--parallel: {} are {} ranks; at most {}",
+                                              to_string(parallel), parallel.ranks(), kMostRanks));
   }
   return parallel;
 }

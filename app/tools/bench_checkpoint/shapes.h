@@ -51,11 +51,11 @@ Parallel parse_parallel(const std::string& text, const Parallel& usual);
 int64_t optimizer_groups(const std::string& optimizer);
 
 // The tensors that a rank saves, as DLIO has them: one-dimensional, the model's of F16 and the
-// optimizer's of F32. "model.<layer>.<i>": layer 0 is the embedding, 1 to n are the transformer's (i:
-// norm, attention, its output, norm, the two halves of the feed-forward network, its output), n + 1
-// is the head, n + 2 the last norm. "optimizer.<i>": for each group its parameters, and the rest.
-// With ZeRO 1 only the first of the data-parallel ranks has the model; with 3 all have a part of it.
-// scale: each tensor has this share of its elements, and one at least.
+// optimizer's of F32. "model.<layer>.<i>": layer 0 is the embedding, 1 to n are the transformer's
+// (i: norm, attention, its output, norm, the two halves of the feed-forward network, its output), n
+// + 1 is the head, n + 2 the last norm. "optimizer.<i>": for each group its parameters, and the
+// rest. With ZeRO 1 only the first of the data-parallel ranks has the model; with 3 all have a part
+// of it. scale: each tensor has this share of its elements, and one at least.
 std::vector<TensorInfo> tensors_of_rank(const CheckpointShape& shape, const Parallel& parallel,
                                         int64_t rank, const std::string& optimizer, double scale);
 

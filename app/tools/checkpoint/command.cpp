@@ -43,9 +43,10 @@ void add_diff(const Command& checkpoint) {
   command.argument("A", arguments.a, kSources).required();
   command.argument("B", arguments.b, "The other one, of any of these kinds.").required();
   command
-      .argument("--tolerance", arguments.tolerance,
-                "Exit with code 7 where two values differ by more than this, or the tensors are not "
-                "the same ones.")
+      .argument(
+          "--tolerance", arguments.tolerance,
+          "Exit with code 7 where two values differ by more than this, or the tensors are not "
+          "the same ones.")
       .not_negative();
   command.flag("--json", arguments.json, "Print JSON.");
 }
@@ -75,10 +76,12 @@ void add_import(const Command& checkpoint) {
                                          "torch.save.");
   ImportArguments& arguments = command.run(import_checkpoint);
   command.argument("FROM", arguments.from, kSources).required();
-  command.argument("TO", arguments.to, "The directory of sets in which step-... is made.").required();
-  command.argument("--like", arguments.like,
-                   "A set of the same network. Optimizer, generators and the record of the training "
-                   "are taken from it, so that a run can go on from the new set.");
+  command.argument("TO", arguments.to, "The directory of sets in which step-... is made.")
+      .required();
+  command.argument(
+      "--like", arguments.like,
+      "A set of the same network. Optimizer, generators and the record of the training "
+      "are taken from it, so that a run can go on from the new set.");
   command.flag("--all", arguments.all,
                "The file has the names of a set (export --all), and not those of the network.");
   command.argument("--step", arguments.step, "The step of the new set; 0, or that of --like.")
@@ -88,7 +91,8 @@ void add_import(const Command& checkpoint) {
 
 void add_checkpoint(const Command& program) {
   const Command checkpoint = program.add_group(
-      "checkpoint", "Look at the checkpoints of a run, compare them, and exchange them with PyTorch.");
+      "checkpoint",
+      "Look at the checkpoints of a run, compare them, and exchange them with PyTorch.");
   for (const auto add : {add_list, add_verify, add_diff, add_export, add_import}) add(checkpoint);
 }
 

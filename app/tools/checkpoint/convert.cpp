@@ -70,14 +70,16 @@ std::vector<std::string> written(const std::vector<WrittenTensor>& tensors,
   const std::string& to = arguments.to;
   std::error_code error;
   const bool folder = to.ends_with('/') || std::filesystem::is_directory(to, error);
-  const bool torch = std::ranges::any_of(kTorchSuffixes, [&](auto end) { return to.ends_with(end); });
+  const bool torch =
+      std::ranges::any_of(kTorchSuffixes, [&](auto end) { return to.ends_with(end); });
   if (torch && !folder) {
     if (arguments.max_shard) fail("--max-shard is for safetensors: a file of torch.save is one");
     return write_torch(tensors, to);
   }
   if (!folder && !to.ends_with(kSafetensorsSuffix)) {
-    fail("{}: what is it to be? End its name with .safetensors or, as torch.save writes it, with {}", to,
-         fmt::join(kTorchSuffixes, ", "));
+    fail(
+        "{}: what is it to be? End its name with .safetensors or, as torch.save writes it, with {}",
+        to, fmt::join(kTorchSuffixes, ", "));
   }
   const std::string path = folder ? (std::filesystem::path(to) / "model.safetensors").native() : to;
   return write_safetensors(tensors, path, arguments.max_shard.value_or(ByteSize{}).bytes);
@@ -157,9 +159,12 @@ std::vector<WrittenTensor> replaced(const SetSource& like, std::vector<WrittenTe
     }
     const TensorInfo& other = found->second.info;
     if (other != info) {
-      fail("{}: its tensor {} is {} {}, and {} {} in {}: convert it before, or take the set of its own "
-           "network",
-           arguments.from, info.name, other.dtype, other.shape, info.dtype, info.shape, arguments.like);
+      fail(
+          "{}: its tensor {} is {} {}, and {} {} in {}: convert it before, or take the set of its "
+          "own "
+          "network",
+          arguments.from, info.name, other.dtype, other.shape, info.dtype, info.shape,
+          arguments.like);
     }
     tensors.push_back(found->second);
     by_name.erase(found);
@@ -200,15 +205,15 @@ ImportedSet write_import(const std::vector<WrittenTensor>& tensors, Manifest man
   manifest.durability = "fsync";
   const int64_t step = manifest.step;
   const auto progress = progress_of("import");
-  write_set(
-      store, layout, std::move(manifest),
-      [&](size_t, uint64_t offset, std::span<uint8_t> out) {
-        const uint64_t before = std::min<uint64_t>(out.size(), header - std::min(header, offset));
-        stream.take(out.subspan(before));
-      },
-      {.threads = 1, .progress = [&](uint64_t done) {
-         progress(static_cast<int64_t>(done), static_cast<int64_t>(layout.bytes()));
-       }});
+  write_set(store, layout, std::move(manifest),
+            [&](size_t, uint64_t offset, std::span<uint8_t> out) {
+              const uint64_t before =
+                  std::min<uint64_t>(out.size(), header - std::min(header, offset));
+              stream.take(out.subspan(before));
+            },
+            {.threads = 1, .progress = [&](uint64_t done) {
+               progress(static_cast<int64_t>(done), static_cast<int64_t>(layout.bytes()));
+             }});
   return {store.full_path(step), step};
 }
 
@@ -225,8 +230,8 @@ ExitCode export_checkpoint(const ExportArguments& arguments) {
                                {"left_out", source->left_out()}};
   return print_result(arguments.json, json,
                       fmt::format("{} tensors, {:.1f} MB, of {} {} -> {}\n{}", tensors.size(),
-                                  1e-6 * static_cast<double>(bytes), source->format(), arguments.from,
-                                  fmt::join(files, ", "), without(*source)),
+                                  1e-6 * static_cast<double>(bytes), source->format(),
+                                  arguments.from, fmt::join(files, ", "), without(*source)),
                       2);
 }
 
@@ -243,8 +248,8 @@ ExitCode import_checkpoint(const ImportArguments& arguments) {
     manifest.training = like->manifest().training;
   }
   if (arguments.step && like && *arguments.step != manifest.step) {
-    fail("--step {}: the set of --like is that of step {}, where a run would go on", *arguments.step,
-         manifest.step);
+    fail("--step {}: the set of --like is that of step {}, where a run would go on",
+         *arguments.step, manifest.step);
   }
   manifest.step = arguments.step.value_or(manifest.step);
   const uint64_t bytes = bytes_in(tensors);
@@ -255,9 +260,10 @@ ExitCode import_checkpoint(const ImportArguments& arguments) {
                                {"step", set.step},
                                {"resumable", like != nullptr},
                                {"left_out", file->left_out()}};
-  const std::string next = like ? "go on from it by checkpoint.resume=" + set.path
-                                : "no run goes on from it, for it has no record of a training: import "
-                                  "it with --like SET for that";
+  const std::string next =
+      like ? "go on from it by checkpoint.resume=" + set.path
+           : "no run goes on from it, for it has no record of a training: import "
+             "it with --like SET for that";
   return print_result(arguments.json, json,
                       fmt::format("{} tensors, {:.1f} MB, of {} {} -> {}\n{}{}\n", tensors.size(),
                                   1e-6 * static_cast<double>(bytes), file->format(), arguments.from,

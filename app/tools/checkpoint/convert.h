@@ -18,10 +18,10 @@ struct ExportArguments {
   bool json = false;
 };
 
-// `stoker checkpoint export`: writes the tensors of a checkpoint as a file that other programs read.
-// Of a set: those of the network, under the names that it has for them. Error(ExitCode::config) for
-// a name that says no format, and where a file is in the way; errors as open_tensors(), and
-// IoError.
+// `stoker checkpoint export`: writes the tensors of a checkpoint as a file that other programs
+// read. Of a set: those of the network, under the names that it has for them.
+// Error(ExitCode::config) for a name that says no format, and where a file is in the way; errors as
+// open_tensors(), and IoError.
 ExitCode export_checkpoint(const ExportArguments& arguments);
 
 // What `stoker checkpoint import` is asked for. A value.

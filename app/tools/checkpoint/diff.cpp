@@ -111,8 +111,11 @@ ResultTable table_of(const std::vector<TensorDifference>& differences) {
   for (const TensorDifference& one : differences) {
     const bool compared = !one.a.empty() && !one.b.empty() && one.kind != "shape";
     const auto number = [&](double value) { return compared ? Cell(value) : Cell(); };
-    const auto words = [&](double value) { return compared ? Cell(fmt::format("{:.3g}", value)) : Cell(); };
-    table.add({one.name, one.kind, one.a.empty() ? Cell() : Cell(one.a), one.b.empty() ? Cell() : Cell(one.b),
+    const auto words = [&](double value) {
+      return compared ? Cell(fmt::format("{:.3g}", value)) : Cell();
+    };
+    table.add({one.name, one.kind, one.a.empty() ? Cell() : Cell(one.a),
+               one.b.empty() ? Cell() : Cell(one.b),
                compared ? Cell(static_cast<int64_t>(one.elements)) : Cell(),
                compared ? Cell(static_cast<int64_t>(one.different)) : Cell(), number(one.largest),
                words(one.largest), number(one.mean), words(one.mean), number(one.relative),
@@ -124,13 +127,17 @@ ResultTable table_of(const std::vector<TensorDifference>& differences) {
 std::string said(const CheckpointDifference& result, const DiffArguments& arguments) {
   std::string text;
   if (result.network) {
-    text = "compared by the names that the network has for its tensors: the set's others were left out\n";
+    text =
+        "compared by the names that the network has for its tensors: the set's others were left "
+        "out\n";
   }
   if (result.identical()) {
-    return text + fmt::format("{} tensors, bit-identical: nothing was trained between them\n", result.tensors);
+    return text + fmt::format("{} tensors, bit-identical: nothing was trained between them\n",
+                              result.tensors);
   }
   text += table_of(result.others).text();
-  text += fmt::format("{} of {} tensors that both have are bit-identical\n", result.equal, result.tensors);
+  text += fmt::format("{} of {} tensors that both have are bit-identical\n", result.equal,
+                      result.tensors);
   if (!arguments.tolerance) return text;
   return text + fmt::format("{} {}\n",
                             result.beyond(*arguments.tolerance) ? "they differ by more than"

@@ -33,9 +33,8 @@ class PieceReader {
               const PieceReading& reading)
       : files_(files), pieces_(pieces), reading_(reading), there_(pieces.size() + 1) {
     for (const FilePiece& piece : pieces) most_ = std::max(most_, piece.end - piece.begin);
-    report_.direct = std::ranges::any_of(files, [](const auto& file) {
-      return file.has_value() && file->direct();
-    });
+    report_.direct = std::ranges::any_of(
+        files, [](const auto& file) { return file.has_value() && file->direct(); });
   }
 
   PieceReport run() {
@@ -44,9 +43,8 @@ class PieceReader {
     reading_threads_ = report_.threads;
     const int64_t beside = reading_.beside ? std::min(usable_cores(), most) : 0;
     // Those that read come first: where threads are short, they are finished before the others.
-    parallel_for(report_.threads + beside, report_.threads + beside, [this](int64_t i) {
-      i < report_.threads ? read_all() : finish_all();
-    });
+    parallel_for(report_.threads + beside, report_.threads + beside,
+                 [this](int64_t i) { i < report_.threads ? read_all() : finish_all(); });
     if (failure_) std::rethrow_exception(failure_);
     return report_;
   }
@@ -69,8 +67,8 @@ class PieceReader {
     const uint64_t requests = rounded_up(most_, kRequestBytes) / kRequestBytes;
     std::string why;
     lane.queue = Uring::open(
-        why, {static_cast<unsigned>(std::clamp<uint64_t>(requests, 1, kMostInFlight)),
-              kRequestBytes});
+        why,
+        {static_cast<unsigned>(std::clamp<uint64_t>(requests, 1, kMostInFlight)), kRequestBytes});
     if (!lane.queue) return lane;
     const std::span<uint8_t> own(lane.buffer.data.get(), lane.buffer.bytes);
     if (!own.empty()) lane.queue->register_memory(own);  // where the kernel pins no more: without

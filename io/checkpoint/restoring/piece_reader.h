@@ -22,8 +22,8 @@ struct FilePiece {
 // they throw ends the reading.
 struct PieceReading {
   int64_t threads = 1;
-  // Where the bytes of a piece stay, at a multiple of kDirectAlignment; asked for in about the order
-  // of the pieces, and may wait until there is room. Empty: they pass through a buffer of the
+  // Where the bytes of a piece stay, at a multiple of kDirectAlignment; asked for in about the
+  // order of the pieces, and may wait until there is room. Empty: they pass through a buffer of the
   // thread's own.
   std::function<uint8_t*(size_t piece)> place = {};
   // Called once for each piece with its bytes, which are valid during the call where they do not

@@ -11,7 +11,8 @@
 #include "io/core/system/memory.h"
 
 // Whoever gets a piece sums it; whoever finishes a chunk checks it. Its CRC is put together from
-// those of the parts of tensors in it, which then give the CRCs of the tensors without another pass.
+// those of the parts of tensors in it, which then give the CRCs of the tensors without another
+// pass.
 
 namespace stoker {
 namespace {
@@ -78,8 +79,7 @@ class SetReader {
   }
 
   void run(int64_t threads) {
-    PieceReading reading{
-        .threads = threads, .place = {}, .done = {}, .beside = !memory_.empty()};
+    PieceReading reading{.threads = threads, .place = {}, .done = {}, .beside = !memory_.empty()};
     reading.done = [this](size_t piece, Bytes bytes) { done(piece, bytes); };
     if (!memory_.empty()) {
       reading.place = [this](size_t piece) {

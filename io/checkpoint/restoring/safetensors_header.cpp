@@ -97,24 +97,28 @@ class HeaderParser {
     tensor.shape = numbers(name, entry, "shape");
     const std::vector<int64_t> offsets = numbers(name, entry, "data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-      refuse_header(path_, fmt::format("tensor {}: damaged header: data_offsets must be two offsets, the "
+      refuse_header(path_,
+                    fmt::format("tensor {}: damaged header: data_offsets must be two offsets, the "
                                 "smaller one first",
                                 name));
     }
     if (safetensors_dtype_bytes(tensor.dtype) == 0) {
-      refuse_header(path_, fmt::format("tensor {}: its dtype is {}, which this program does not know",
-                                name, tensor.dtype));
+      refuse_header(
+          path_, fmt::format("tensor {}: its dtype is {}, which this program does not know", name,
+                             tensor.dtype));
     }
     tensor.bytes = static_cast<uint64_t>(offsets[1] - offsets[0]);
     tensor.begin = header_.data_begin + static_cast<uint64_t>(offsets[0]);
     if (tensor.begin + tensor.bytes > file_bytes_) {
-      refuse_header(path_, fmt::format("tensor {} ends at byte {}, and the file at {}: it was cut, or not "
+      refuse_header(path_,
+                    fmt::format("tensor {} ends at byte {}, and the file at {}: it was cut, or not "
                                 "written as a whole: fetch it again",
                                 name, tensor.begin + tensor.bytes, file_bytes_));
     }
     if (stored_bytes(tensor) != tensor.bytes) {
-      refuse_header(path_, fmt::format("tensor {}: {} bytes do not agree with dtype {} and the shape",
-                                name, tensor.bytes, tensor.dtype));
+      refuse_header(
+          path_, fmt::format("tensor {}: {} bytes do not agree with dtype {} and the shape", name,
+                             tensor.bytes, tensor.dtype));
     }
     header_.tensors.push_back(std::move(tensor));
   }
@@ -124,14 +128,16 @@ class HeaderParser {
     uint64_t end = header_.data_begin;
     for (const StoredTensor& tensor : header_.tensors) {
       if (tensor.begin != end) {
-        refuse_header(path_, fmt::format("tensor {} begins at byte {}, and those before it end at {}: "
+        refuse_header(path_,
+                      fmt::format("tensor {} begins at byte {}, and those before it end at {}: "
                                   "damaged header",
                                   tensor.name, tensor.begin, end));
       }
       end += tensor.bytes;
     }
     if (end != file_bytes_) {
-      refuse_header(path_, fmt::format("its tensors end at byte {}, and the file at {}: damaged header, "
+      refuse_header(path_,
+                    fmt::format("its tensors end at byte {}, and the file at {}: damaged header, "
                                 "or a file that something was added to",
                                 end, file_bytes_));
     }
@@ -161,14 +167,16 @@ uint64_t safetensors_header_bytes(Bytes prefix, uint64_t file_bytes, const std::
   }
   const uint64_t header = prefix_value(prefix);
   if (header > kMaxSafetensorsHeader) {
-    refuse_header(path, fmt::format("no safetensors file: its header would have {} bytes, and at most {} "
-                             "are allowed",
-                             header, kMaxSafetensorsHeader));
+    refuse_header(path,
+                  fmt::format("no safetensors file: its header would have {} bytes, and at most {} "
+                              "are allowed",
+                              header, kMaxSafetensorsHeader));
   }
   if (header > file_bytes - kSafetensorsPrefix) {
-    refuse_header(path, fmt::format("no safetensors file, or cut off: its header ends at byte {}, and the "
-                             "file at {}",
-                             kSafetensorsPrefix + header, file_bytes));
+    refuse_header(
+        path, fmt::format("no safetensors file, or cut off: its header ends at byte {}, and the "
+                          "file at {}",
+                          kSafetensorsPrefix + header, file_bytes));
   }
   return kSafetensorsPrefix + header;
 }

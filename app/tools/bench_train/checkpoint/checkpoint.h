@@ -5,8 +5,8 @@
 
 namespace stoker {
 
-// `stoker bench checkpoint` without a shape: saves and loads the state of the experiment's model and
-// optimizer, in a directory of its own on each of its tiers, which is removed. Beside them it
+// `stoker bench checkpoint` without a shape: saves and loads the state of the experiment's model
+// and optimizer, in a directory of its own on each of its tiers, which is removed. Beside them it
 // measures a plain copy of as many bytes in memory, and the tiers by themselves. Prints the times.
 // One thread. Throws Error, with ExitCode::config for checkpoint.type none and ExitCode::storage
 // where a save fails; IoError.

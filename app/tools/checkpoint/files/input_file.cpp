@@ -24,8 +24,9 @@ InputFile::InputFile(const std::string& path)
 
 void InputFile::need(uint64_t offset, uint64_t bytes) const {
   if (offset <= size_ && bytes <= size_ - offset) return;
-  refuse(fmt::format("cut short: it has {} bytes, and {} from byte {} on are needed: fetch it again",
-                     size_, bytes, offset));
+  refuse(
+      fmt::format("cut short: it has {} bytes, and {} from byte {} on are needed: fetch it again",
+                  size_, bytes, offset));
 }
 
 void InputFile::read(uint64_t offset, std::span<uint8_t> out) const {

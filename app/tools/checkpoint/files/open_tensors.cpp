@@ -27,10 +27,11 @@ std::unique_ptr<TensorSource> open_folder(const std::string& path) {
   for (const char* name : {"model.safetensors.index.json", "model.safetensors"}) {
     if (fs::exists(folder / name, error)) return open_tensors((folder / name).native());
   }
-  throw Error(ExitCode::environment,
-              fmt::format("{}: a folder without {} and without model.safetensors: name one set in it "
-                          "(step-...; `stoker checkpoint list {}` shows them), or a file",
-                          path, kManifestName, path));
+  throw Error(
+      ExitCode::environment,
+      fmt::format("{}: a folder without {} and without model.safetensors: name one set in it "
+                  "(step-...; `stoker checkpoint list {}` shows them), or a file",
+                  path, kManifestName, path));
 }
 
 }  // namespace
@@ -44,10 +45,12 @@ std::unique_ptr<TensorSource> open_tensors(const std::string& path) {
   if (begin.starts_with(kZipBegin)) return open_torch(path);
   const auto* bytes = reinterpret_cast<const uint8_t*>(begin.data());
   // A header of safetensors may have a length whose first byte is that of a pickle.
-  const bool no_length = begin.size() < kBeginBytes || little_endian(bytes, kBeginBytes) > file.size();
+  const bool no_length =
+      begin.size() < kBeginBytes || little_endian(bytes, kBeginBytes) > file.size();
   if (begin.starts_with('\x80') && no_length) {
-    file.refuse("a pickle without a zip around it, as torch.save wrote it before PyTorch 1.6: load it "
-                "in Python, and save it anew (torch.save, or safetensors)");
+    file.refuse(
+        "a pickle without a zip around it, as torch.save wrote it before PyTorch 1.6: load it "
+        "in Python, and save it anew (torch.save, or safetensors)");
   }
   return open_safetensors(path);
 }

@@ -27,8 +27,8 @@ Json parsed_header(const InputFile& file, const std::string& text) {
     Json json = parse_json(text, kHeaderLimits);
     if (json.is_object()) return json;
   } catch (const Error& error) {
-    file.refuse(fmt::format("its header is {}: it is no safetensors file, or a damaged one",
-                            error.what()));
+    file.refuse(
+        fmt::format("its header is {}: it is no safetensors file, or a damaged one", error.what()));
   }
   file.refuse("its header is no JSON object: it is no safetensors file, or a damaged one");
 }
@@ -61,14 +61,16 @@ Placed placed(const InputFile& file, const std::string& name, const Json& entry)
   const Json& dtype = member(file, name, entry, "dtype");
   if (dtype.is_string()) tensor.info.dtype = dtype.get<std::string>();
   if (dtype_bytes(tensor.info.dtype) == 0) {
-    file.refuse(fmt::format("tensor {} has dtype {}, which is not read here (F64, F32, F16, BF16, "
-                            "I64, I32, I16, I8, U8, BOOL are): convert it before",
-                            name, json_text(dtype)));
+    file.refuse(
+        fmt::format("tensor {} has dtype {}, which is not read here (F64, F32, F16, BF16, "
+                    "I64, I32, I16, I8, U8, BOOL are): convert it before",
+                    name, json_text(dtype)));
   }
   const Json& shape = member(file, name, entry, "shape");
   const Json& offsets = member(file, name, entry, "data_offsets");
   if (!shape.is_array() || !offsets.is_array() || offsets.size() != 2) {
-    file.refuse(fmt::format("tensor {}: shape or data_offsets are no lists as they have to be", name));
+    file.refuse(
+        fmt::format("tensor {}: shape or data_offsets are no lists as they have to be", name));
   }
   for (const Json& size : shape) {
     tensor.info.shape.push_back(static_cast<int64_t>(whole(file, name, size)));
@@ -77,8 +79,8 @@ Placed placed(const InputFile& file, const std::string& name, const Json& entry)
   const uint64_t end = whole(file, name, offsets[1]);
   const auto bytes = tensor_bytes(tensor.info.dtype, tensor.info.shape);
   if (!bytes || end < tensor.begin || end - tensor.begin != *bytes) {
-    file.refuse(fmt::format("tensor {}: bytes [{}, {}) do not agree with dtype {} and shape {}", name,
-                            tensor.begin, end, tensor.info.dtype, json_text(shape)));
+    file.refuse(fmt::format("tensor {}: bytes [{}, {}) do not agree with dtype {} and shape {}",
+                            name, tensor.begin, end, tensor.info.dtype, json_text(shape)));
   }
   tensor.info.bytes = *bytes;
   return tensor;
@@ -97,9 +99,10 @@ class Safetensors final : public TensorSource {
     const uint64_t length =
         little_endian(reinterpret_cast<const uint8_t*>(prefix.data()), kLengthBytes);
     if (length > kMaxSafetensorsHeader || length > file.size() - kLengthBytes) {
-      file.refuse(fmt::format("its first 8 bytes say that a header of {} bytes follows, in a file of "
-                              "{}: it is no safetensors file, or it was cut short",
-                              length, file.size()));
+      file.refuse(
+          fmt::format("its first 8 bytes say that a header of {} bytes follows, in a file of "
+                      "{}: it is no safetensors file, or it was cut short",
+                      length, file.size()));
     }
     const Json header = parsed_header(file, file.text(kLengthBytes, length));
     std::vector<Placed> found;
@@ -112,18 +115,20 @@ class Safetensors final : public TensorSource {
     uint64_t end = 0;
     for (Placed& tensor : found) {
       if (tensor.begin != end) {
-        file.refuse(fmt::format("tensor {} begins at byte {} of the data, and the one before it ends "
-                                "at {}: its header is damaged",
-                                tensor.info.name, tensor.begin, end));
+        file.refuse(
+            fmt::format("tensor {} begins at byte {} of the data, and the one before it ends "
+                        "at {}: its header is damaged",
+                        tensor.info.name, tensor.begin, end));
       }
       end += tensor.info.bytes;
       where_.push_back({files_.size() - 1, kLengthBytes + length + tensor.begin});
       tensors_.push_back(std::move(tensor.info));
     }
     if (end != file.size() - kLengthBytes - length) {
-      file.refuse(fmt::format("its tensors have {} bytes, and {} are behind the header: it was cut "
-                              "short, or lengthened",
-                              end, file.size() - kLengthBytes - length));
+      file.refuse(
+          fmt::format("its tensors have {} bytes, and {} are behind the header: it was cut "
+                      "short, or lengthened",
+                      end, file.size() - kLengthBytes - length));
     }
   }
 
@@ -162,7 +167,8 @@ std::map<std::string, std::vector<std::string>> files_of_index(const InputFile& 
     files[name].push_back(tensor);
   }
   if (files.size() > kMaxForeignFiles) {
-    index.refuse(fmt::format("it names {} files; at most {} are read", files.size(), kMaxForeignFiles));
+    index.refuse(
+        fmt::format("it names {} files; at most {} are read", files.size(), kMaxForeignFiles));
   }
   return files;
 }
@@ -191,8 +197,8 @@ std::unique_ptr<TensorSource> open_safetensors_index(const std::string& path) {
     if (there == named) continue;
     std::vector<std::string> other;
     std::ranges::set_symmetric_difference(there, named, std::back_inserter(other));
-    index.refuse(fmt::format("it and {} do not agree on tensor {}: fetch all files of it anew", name,
-                             other.front()));
+    index.refuse(fmt::format("it and {} do not agree on tensor {}: fetch all files of it anew",
+                             name, other.front()));
   }
   return source;
 }

@@ -29,7 +29,8 @@ void SetSource::read(size_t tensor, uint64_t begin, std::span<uint8_t> out) cons
     const uint64_t first = std::max(begin, piece.begin);
     const uint64_t end = std::min(begin + out.size(), piece.begin + piece.bytes);
     if (first >= end) continue;
-    open_[file].read_at(piece.offset + (first - piece.begin), out.subspan(first - begin, end - first));
+    open_[file].read_at(piece.offset + (first - piece.begin),
+                        out.subspan(first - begin, end - first));
   }
 }
 

@@ -37,7 +37,7 @@ class SetSource final : public TensorSource {
   const std::string directory_;
   const SetFiles files_;
   Manifest manifest_;
-  std::vector<SetFile> open_;               // of the layout
+  std::vector<SetFile> open_;                // of the layout
   std::vector<std::vector<Stretch>> where_;  // of each tensor, in its order
 };
 

@@ -10,16 +10,17 @@
 namespace stoker {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 10> kStorages{{{"F64", "DoubleStorage"},
-                                                                         {"F32", "FloatStorage"},
-                                                                         {"F16", "HalfStorage"},
-                                                                         {"BF16", "BFloat16Storage"},
-                                                                         {"I64", "LongStorage"},
-                                                                         {"I32", "IntStorage"},
-                                                                         {"I16", "ShortStorage"},
-                                                                         {"I8", "CharStorage"},
-                                                                         {"U8", "ByteStorage"},
-                                                                         {"BOOL", "BoolStorage"}}};
+constexpr std::array<std::pair<const char*, const char*>, 10> kStorages{
+    {{"F64", "DoubleStorage"},
+     {"F32", "FloatStorage"},
+     {"F16", "HalfStorage"},
+     {"BF16", "BFloat16Storage"},
+     {"I64", "LongStorage"},
+     {"I32", "IntStorage"},
+     {"I16", "ShortStorage"},
+     {"I8", "CharStorage"},
+     {"U8", "ByteStorage"},
+     {"BOOL", "BoolStorage"}}};
 
 // The words of a pickle, one after the other.
 class Pickler {

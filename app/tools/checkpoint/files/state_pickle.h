@@ -9,8 +9,8 @@
 
 // `data.pkl` of a file of torch.save: Python's description of a state dict, in the second version
 // of its pickle format. A pickle is a program for a machine with a stack. What is read here is the
-// part of it that a state dict of tensors needs, as torch.load(weights_only=True) has it: nothing is
-// imported or called, and whatever else it asks for is refused by its name.
+// part of it that a state dict of tensors needs, as torch.load(weights_only=True) has it: nothing
+// is imported or called, and whatever else it asks for is refused by its name.
 
 namespace stoker {
 

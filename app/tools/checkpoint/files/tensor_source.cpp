@@ -35,12 +35,13 @@ Bytes TensorPieces::next() {
 
 void TensorPieces::check() const {
   if (!expected_ || expected_->value == sum_) return;
-  throw Error(ExitCode::storage,
-              fmt::format("{}: tensor {} is damaged ({} {:08x}, expected {:08x}): take another copy "
-                          "of it",
-                          source_.place(tensor_), source_.tensors()[tensor_].name,
-                          expected_->kind == TensorSum::Kind::crc32c ? "CRC-32C" : "CRC-32", sum_,
-                          expected_->value));
+  throw Error(
+      ExitCode::storage,
+      fmt::format("{}: tensor {} is damaged ({} {:08x}, expected {:08x}): take another copy "
+                  "of it",
+                  source_.place(tensor_), source_.tensors()[tensor_].name,
+                  expected_->kind == TensorSum::Kind::crc32c ? "CRC-32C" : "CRC-32", sum_,
+                  expected_->value));
 }
 
 }  // namespace stoker

@@ -51,12 +51,12 @@ std::string header_of(const std::vector<WrittenTensor>& tensors) {
   uint64_t end = 0;
   for (const auto& [info, source, index] : tensors) {
     if (info.name == "__metadata__") {
-      throw Error(ExitCode::config, "a tensor is called __metadata__, which safetensors has for itself: "
-                                    "write a file of torch.save (.pt) instead");
+      throw Error(ExitCode::config,
+                  "a tensor is called __metadata__, which safetensors has for itself: "
+                  "write a file of torch.save (.pt) instead");
     }
-    header[info.name] = {{"dtype", info.dtype},
-                         {"shape", info.shape},
-                         {"data_offsets", {end, end + info.bytes}}};
+    header[info.name] = {
+        {"dtype", info.dtype}, {"shape", info.shape}, {"data_offsets", {end, end + info.bytes}}};
     end += info.bytes;
   }
   std::string text = json_text(header);
@@ -76,7 +76,8 @@ std::unique_ptr<AtomicFile> begin_safetensors(const std::vector<WrittenTensor>& 
   return file;
 }
 
-// In order, a new one where the next tensor would not fit; one that is too large has one for itself.
+// In order, a new one where the next tensor would not fit; one that is too large has one for
+// itself.
 std::vector<std::vector<WrittenTensor>> shards_of(const std::vector<WrittenTensor>& tensors,
                                                   uint64_t most) {
   std::vector<std::vector<WrittenTensor>> shards(1);

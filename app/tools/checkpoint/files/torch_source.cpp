@@ -73,7 +73,8 @@ class TorchFile final : public TensorSource {
     check_order();
     const StoredEntry& pickle = entries_.at(archive_ + std::string(kPickleName));
     if (pickle.bytes > kMaxPickle) {
-      file_.refuse(fmt::format("its data.pkl has {} bytes; at most {} are read", pickle.bytes, kMaxPickle));
+      file_.refuse(
+          fmt::format("its data.pkl has {} bytes; at most {} are read", pickle.bytes, kMaxPickle));
     }
     PickledState state;
     try {
@@ -127,20 +128,23 @@ class TorchFile final : public TensorSource {
       archive_ = name.substr(0, name.size() - kPickleName.size());
       if (archive_.find('/') == std::string::npos) return;
     }
-    file_.refuse(entries_.contains("data.pkl") || entries_.empty()
-                     ? "it is a zip, but none that torch.save wrote: it has no folder with a data.pkl"
-                     : fmt::format("it is a zip without a data.pkl: its first entry is {}. Only what "
-                                   "torch.save writes of a state dict is read (no TorchScript)",
-                                   printable(entries_.begin()->first)));
+    file_.refuse(
+        entries_.contains("data.pkl") || entries_.empty()
+            ? "it is a zip, but none that torch.save wrote: it has no folder with a data.pkl"
+            : fmt::format("it is a zip without a data.pkl: its first entry is {}. Only what "
+                          "torch.save writes of a state dict is read (no TorchScript)",
+                          printable(entries_.begin()->first)));
   }
   void check_order() const {
     const auto order = entries_.find(archive_ + "/byteorder");
     if (order == entries_.end()) return;  // written before PyTorch 2.1
-    const std::string text = file_.text(order->second.offset, std::min<uint64_t>(order->second.bytes, 64));
+    const std::string text =
+        file_.text(order->second.offset, std::min<uint64_t>(order->second.bytes, 64));
     if (text != "little") {
-      file_.refuse(fmt::format("its numbers are in byte order '{}', and only little is read: load it in "
-                               "Python and save it anew on this machine",
-                               printable(text)));
+      file_.refuse(
+          fmt::format("its numbers are in byte order '{}', and only little is read: load it in "
+                      "Python and save it anew on this machine",
+                      printable(text)));
     }
   }
 
@@ -155,19 +159,20 @@ class TorchFile final : public TensorSource {
     const std::optional<uint64_t> reached = elements_reached(tensor);
     if (record->second.bytes / element != tensor.storage_elements ||
         record->second.bytes % element != 0) {
-      file_.refuse(fmt::format("tensor {}: record data/{} has {} bytes, and {} elements of {} are said "
-                               "to be in it: the file is damaged",
-                               tensor.name, printable(tensor.storage), record->second.bytes,
-                               tensor.storage_elements, tensor.dtype));
+      file_.refuse(
+          fmt::format("tensor {}: record data/{} has {} bytes, and {} elements of {} are said "
+                      "to be in it: the file is damaged",
+                      tensor.name, printable(tensor.storage), record->second.bytes,
+                      tensor.storage_elements, tensor.dtype));
     }
     // A view may have more elements than its storage (an expanded one); then it is refused, for it
     // could ask for any memory.
     if (!bytes || !reached || *reached > tensor.storage_elements ||
         *bytes / element > tensor.storage_elements) {
-      file_.refuse(fmt::format("tensor {}: shape {} with strides {} from element {} on does not fit "
-                               "into a storage of {} elements",
-                               tensor.name, tensor.shape, tensor.strides, tensor.offset,
-                               tensor.storage_elements));
+      file_.refuse(fmt::format(
+          "tensor {}: shape {} with strides {} from element {} on does not fit "
+          "into a storage of {} elements",
+          tensor.name, tensor.shape, tensor.strides, tensor.offset, tensor.storage_elements));
     }
     const uint64_t offset = *bytes == 0 ? 0 : tensor.offset * element;
     View view{record->second.offset + offset, *bytes == 0 || row_major(tensor)};

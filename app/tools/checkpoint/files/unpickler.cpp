@@ -27,8 +27,8 @@ using Ref = size_t;  // a value's number
 
 enum class Kind { none, integer, text, other, global, tuple, list, dictionary, storage, tensor };
 
-// `items`: of a tuple or a list; of a dictionary keys and values in turns. Of a storage and a tensor
-// the arguments that it was made of.
+// `items`: of a tuple or a list; of a dictionary keys and values in turns. Of a storage and a
+// tensor the arguments that it was made of.
 struct PickleValue {
   Kind kind = Kind::none;
   int64_t integer = 0;
@@ -109,9 +109,10 @@ class Unpickler {
   }
   // All above the last mark.
   std::vector<Ref> pop_marked() {
-    if (marks_.empty() || marks_.back() > stack_.size()) refuse("the pickle has no mark at byte {}", at_);
+    if (marks_.empty() || marks_.back() > stack_.size())
+      refuse("the pickle has no mark at byte {}", at_);
     std::vector<Ref> items(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
-                                 stack_.end());
+                           stack_.end());
     stack_.resize(marks_.back());
     marks_.pop_back();
     return items;
@@ -174,9 +175,10 @@ class Unpickler {
 
 void Unpickler::step(Pickle code) {
   if (constant(code) || container(code) || other(code)) return;
-  refuse("the pickle has instruction 0x{:02x} at byte {}, which no state dict of tensors needs: save "
-         "what model.state_dict() gives, and nothing else",
-         static_cast<unsigned>(code), at_ - 1);
+  refuse(
+      "the pickle has instruction 0x{:02x} at byte {}, which no state dict of tensors needs: save "
+      "what model.state_dict() gives, and nothing else",
+      static_cast<unsigned>(code), at_ - 1);
 }
 
 // These do what their instruction is, and return false for another's.
@@ -298,7 +300,8 @@ void Unpickler::long_number() {
   for (size_t i = 0; i < bytes; ++i) {
     const auto digit = static_cast<uint8_t>(digits[i]);
     if (i < 8) value |= uint64_t{digit} << (8 * i);
-    if (i >= 8 && digit != 0) refuse("the pickle has a number of more than 63 bits at byte {}", at_);
+    if (i >= 8 && digit != 0)
+      refuse("the pickle has a number of more than 63 bits at byte {}", at_);
   }
   // A number whose highest bit is set is below 0, and no size.
   const bool negative = bytes > 0 && static_cast<int8_t>(digits[bytes - 1]) < 0;
@@ -312,10 +315,12 @@ void Unpickler::long_number() {
 void Unpickler::global() {
   const std::string module = line();
   const std::string name = module + "." + line();
-  if (name != kOrderedDict && name != kRebuildTensor && name != kRebuildParameter && !is_storage(name)) {
-    refuse("the pickle asks for {}, which is no part of a state dict of tensors (and a program may do "
-           "anything when it is loaded): nothing was called; save what model.state_dict() gives",
-           printable(name));
+  if (name != kOrderedDict && name != kRebuildTensor && name != kRebuildParameter &&
+      !is_storage(name)) {
+    refuse(
+        "the pickle asks for {}, which is no part of a state dict of tensors (and a program may do "
+        "anything when it is loaded): nothing was called; save what model.state_dict() gives",
+        printable(name));
   }
   push({Kind::global, 0, name});
 }
@@ -352,8 +357,8 @@ void Unpickler::reduce() {
   } else if (call && function.text == kRebuildParameter && has(0, Kind::tensor)) {
     stack_.push_back(arguments.items[0]);
   } else {
-    refuse("the pickle calls something at byte {} in a way that no state dict of tensors does{}", at_,
-           call ? " (" + function.text + ")" : "");
+    refuse("the pickle calls something at byte {} in a way that no state dict of tensors does{}",
+           at_, call ? " (" + function.text + ")" : "");
   }
 }
 

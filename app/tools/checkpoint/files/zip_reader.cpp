@@ -63,7 +63,8 @@ Directory find_directory64(const InputFile& file, uint64_t end) {
   if (end < kLocator64Bytes) file.refuse("it has no ZIP64 record: it is a damaged zip");
   const std::string text = file.text(end - kLocator64Bytes, kLocator64Bytes);
   const Fields locator(file, text);
-  if (locator.at(0, 4) != kLocator64Mark) file.refuse("it has no ZIP64 record: it is a damaged zip");
+  if (locator.at(0, 4) != kLocator64Mark)
+    file.refuse("it has no ZIP64 record: it is a damaged zip");
   const std::string record_text = file.text(locator.at(8, 8), kEnd64Bytes);
   const Fields record(file, record_text);
   if (record.at(0, 4) != kEnd64Mark) file.refuse("its ZIP64 record is damaged");
@@ -82,9 +83,10 @@ Directory find_directory(const InputFile& file) {
     const uint64_t end = file.size() - back;
     const Directory result = in64 ? find_directory64(file, end) : found;
     if (result.bytes > kMaxDirectory || result.offset > end || result.bytes > end - result.offset) {
-      file.refuse(fmt::format("its directory is said to be bytes [{}, {} more) of {}: it is a damaged "
-                              "zip",
-                              result.offset, result.bytes, file.size()));
+      file.refuse(
+          fmt::format("its directory is said to be bytes [{}, {} more) of {}: it is a damaged "
+                      "zip",
+                      result.offset, result.bytes, file.size()));
     }
     return result;
   }
@@ -114,23 +116,26 @@ void read_extra64(const InputFile& file, const Fields& extra, Listed& listed, ui
     at += 4 + bytes;
   }
   if (compressed != listed.entry.bytes) {
-    file.refuse(fmt::format("entry {} has {} bytes, and {} where it is stored: its directory is "
-                            "damaged",
-                            listed.name, listed.entry.bytes, compressed));
+    file.refuse(
+        fmt::format("entry {} has {} bytes, and {} where it is stored: its directory is "
+                    "damaged",
+                    listed.name, listed.entry.bytes, compressed));
   }
 }
 
 Listed read_entry(const InputFile& file, const Fields& directory, uint64_t& at) {
-  if (directory.at(at, 4) != kDirectoryMark) file.refuse("its directory is damaged: no entry where one has to be");
+  if (directory.at(at, 4) != kDirectoryMark)
+    file.refuse("its directory is damaged: no entry where one has to be");
   const uint64_t name_bytes = directory.at(at + 28, 2), extra_bytes = directory.at(at + 30, 2);
   Listed listed{readable(directory.part(at + kDirectoryEntryBytes, name_bytes)), {}};
   const uint64_t flags = directory.at(at + 8, 2), method = directory.at(at + 10, 2);
   if ((flags & 1) != 0) file.refuse(fmt::format("entry {} is encrypted", listed.name));
   if (method != 0) {
-    file.refuse(fmt::format("entry {} is compressed (method {}), which torch.save does not do: unpack "
-                            "the zip and pack it without compression (zip -0), or load it in Python "
-                            "and save it anew",
-                            listed.name, method));
+    file.refuse(
+        fmt::format("entry {} is compressed (method {}), which torch.save does not do: unpack "
+                    "the zip and pack it without compression (zip -0), or load it in Python "
+                    "and save it anew",
+                    listed.name, method));
   }
   listed.entry = {directory.at(at + 42, 4), directory.at(at + 24, 4),
                   static_cast<uint32_t>(directory.at(at + 16, 4))};
@@ -145,13 +150,14 @@ void go_to_bytes(const InputFile& file, Listed& listed, uint64_t end) {
   const std::string text = file.text(listed.entry.offset, kEntryHeaderBytes);
   const Fields header(file, text);
   if (header.at(0, 4) != kEntryMark) {
-    file.refuse(fmt::format("entry {}: there is none at byte {}: its directory is damaged", listed.name,
-                            listed.entry.offset));
+    file.refuse(fmt::format("entry {}: there is none at byte {}: its directory is damaged",
+                            listed.name, listed.entry.offset));
   }
   listed.entry.offset += kEntryHeaderBytes + header.at(26, 2) + header.at(28, 2);
   if (listed.entry.offset > end || listed.entry.bytes > end - listed.entry.offset) {
-    file.refuse(fmt::format("entry {}: {} bytes from byte {} on are beyond its end: it is a damaged zip",
-                            listed.name, listed.entry.bytes, listed.entry.offset));
+    file.refuse(
+        fmt::format("entry {}: {} bytes from byte {} on are beyond its end: it is a damaged zip",
+                    listed.name, listed.entry.bytes, listed.entry.offset));
   }
 }
 

@@ -50,7 +50,8 @@ TEST(Noise, any_part_of_it_can_be_made_by_itself) {
   for (const uint64_t block : {0, 1, 2, 3}) {
     const size_t at = block * kNoiseBlock, size = std::min<size_t>(kNoiseBlock, whole.size() - at);
     const std::vector<uint8_t> part = noise(1, at, size);
-    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(at)));
+    EXPECT_TRUE(
+        std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(at)));
   }
   EXPECT_NE(noise(1, 0, 64), noise(2, 0, 64));
 }

@@ -38,8 +38,8 @@ TEST(Shapes, parameters_are_those_of_the_models) {
   EXPECT_NEAR(1e-9 * static_cast<double>(find_shape("llama3-405b").parameters()), 405.9, 0.1);
 }
 
-// Table 2 of its rules: 105 GB, 912 GB, 5.29 TB, where a GB is 2^30 bytes and a TB 1,000 of these. The
-// size of the fourth there, 18 TB, is not what its rules give.
+// Table 2 of its rules: 105 GB, 912 GB, 5.29 TB, where a GB is 2^30 bytes and a TB 1,000 of these.
+// The size of the fourth there, 18 TB, is not what its rules give.
 TEST(Shapes, whole_checkpoints_have_the_published_sizes) {
   EXPECT_NEAR(whole_gib("llama3-8b"), 105, 0.5);
   EXPECT_NEAR(whole_gib("llama3-70b"), 912, 1);
@@ -58,7 +58,8 @@ TEST(Shapes, ranks_have_the_published_sizes) {
 TEST(Shapes, the_sum_over_all_ranks_is_the_checkpoint) {
   const CheckpointShape& shape = find_shape("llama3-405b");
   uint64_t sum = 0;
-  for (int64_t rank = 0; rank < shape.parallel.ranks(); ++rank) sum += bytes_of("llama3-405b", rank);
+  for (int64_t rank = 0; rank < shape.parallel.ranks(); ++rank)
+    sum += bytes_of("llama3-405b", rank);
   EXPECT_EQ(sum, bytes_of_all_ranks(shape, shape.parallel, "adamw", 1));
 }
 
@@ -132,7 +133,8 @@ TEST(Shapes, closed_is_what_the_rules_allow) {
 TEST(Shapes, ranks_and_parallelism_have_to_go_together) {
   EXPECT_EQ(planned([](auto& a) { a.ranks = 1024; }).parallel, (Parallel{8, 32, 4}));
   EXPECT_EQ(code_of([] { planned([](auto& a) { a.ranks = 100; }); }), ExitCode::config);
-  EXPECT_EQ(code_of([] { planned([](auto& a) { a.ranks = 512, a.parallel = "dp=3"; }); }), ExitCode::config);
+  EXPECT_EQ(code_of([] { planned([](auto& a) { a.ranks = 512, a.parallel = "dp=3"; }); }),
+            ExitCode::config);
   EXPECT_EQ(code_of([] { planned([](auto& a) { a.rank = {512}; }); }), ExitCode::config);
   EXPECT_EQ(planned([](auto& a) { a.rank = {3, 1, 3}; }).ranks, (std::vector<int64_t>{1, 3}));
 }

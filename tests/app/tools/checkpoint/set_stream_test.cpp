@@ -19,8 +19,10 @@ namespace {
 
 // Of odd sizes, one larger than a chunk, and one of nothing.
 std::vector<TensorInfo> odd_tensors() {
-  std::vector<TensorInfo> tensors{{"large", "F32", {3'000'000}, 0}, {"odd", "U8", {4'099}, 0},
-                                  {"none", "F32", {0}, 0},          {"rows", "I16", {7, 700'001}, 0}};
+  std::vector<TensorInfo> tensors{{"large", "F32", {3'000'000}, 0},
+                                  {"odd", "U8", {4'099}, 0},
+                                  {"none", "F32", {0}, 0},
+                                  {"rows", "I16", {7, 700'001}, 0}};
   for (TensorInfo& tensor : tensors) tensor.bytes = *tensor_bytes(tensor.dtype, tensor.shape);
   return tensors;
 }

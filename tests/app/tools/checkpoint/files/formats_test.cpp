@@ -52,7 +52,8 @@ TEST(Formats, shards_have_an_index_that_names_the_file_of_each) {
   EXPECT_EQ(index["metadata"]["total_size"], total);
   EXPECT_EQ(index["weight_map"].size(), tensors.tensors().size());
   // A tensor that is larger than a shard has one to itself.
-  EXPECT_EQ(open_tensors(here / index["weight_map"]["byte"].get<std::string>())->tensors().size(), 1u);
+  EXPECT_EQ(open_tensors(here / index["weight_map"]["byte"].get<std::string>())->tensors().size(),
+            1u);
 }
 
 TEST(Formats, a_folder_of_transformers_is_read_by_its_index_or_file) {
@@ -82,7 +83,8 @@ TEST(Formats, nothing_is_overwritten_and_nothing_is_left_of_what_failed) {
            [&] { write_safetensors(whole_of(tensors), here / "n.safetensors", 0); },
            [&] { write_safetensors(whole_of(tensors), here / "n.safetensors", 40); }}) {
     EXPECT_EQ(code_of(write), ExitCode::storage);
-    EXPECT_NE(error_of(write).find("memory: tensor a.double is damaged (CRC-32C"), std::string::npos);
+    EXPECT_NE(error_of(write).find("memory: tensor a.double is damaged (CRC-32C"),
+              std::string::npos);
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(here.path()), fs::directory_iterator()), 2);
   EXPECT_EQ(here.read("m.pt") + here.read("m.safetensors"), "minemine");
@@ -96,7 +98,8 @@ TEST(Formats, what_is_none_of_them_says_what_would_be) {
   EXPECT_NE(error_of([&] { open_tensors(here / "folder"); }).find("without model.safetensors"),
             std::string::npos);
   here.write("old.pt", std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20", 10));
-  EXPECT_NE(error_of([&] { open_tensors(here / "old.pt"); }).find("before PyTorch 1.6"), std::string::npos);
+  EXPECT_NE(error_of([&] { open_tensors(here / "old.pt"); }).find("before PyTorch 1.6"),
+            std::string::npos);
   for (const char* text : {"", "short", "a text that is longer than the length of a header"}) {
     here.write("text", text);
     EXPECT_EQ(code_of([&] { open_tensors(here / "text"); }), ExitCode::storage) << text;

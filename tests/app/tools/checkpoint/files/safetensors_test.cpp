@@ -1,8 +1,7 @@
-#include "app/tools/checkpoint/files/safetensors_source.h"
-
 #include <gtest/gtest.h>
 
 #include "app/tools/checkpoint/files/input_file.h"
+#include "app/tools/checkpoint/files/safetensors_source.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tensors.h"
@@ -48,11 +47,13 @@ TEST_F(SafetensorsHeader, data_that_are_cut_or_lengthened_are_refused) {
   expect(kGood, 7, "its tensors have 8 bytes, and 7 are behind the header");
   expect(kGood, 9, "its tensors have 8 bytes, and 9 are behind the header");
   const std::string whole = file_of(kGood, 8);
-  for (size_t size = 0; size < whole.size(); ++size) EXPECT_NE(said(whole.substr(0, size)), "") << size;
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_NE(said(whole.substr(0, size)), "") << size;
 }
 
 TEST_F(SafetensorsHeader, a_length_is_not_believed) {
-  for (const uint64_t length : {uint64_t{1} << 63, uint64_t{UINT64_MAX}, uint64_t{100}, uint64_t{200'000'000}}) {
+  for (const uint64_t length :
+       {uint64_t{1} << 63, uint64_t{UINT64_MAX}, uint64_t{100}, uint64_t{200'000'000}}) {
     std::string text;
     append_little_endian(text, length, 8);
     EXPECT_NE(said(text + kGood).find("its first 8 bytes say"), std::string::npos);
@@ -60,25 +61,33 @@ TEST_F(SafetensorsHeader, a_length_is_not_believed) {
 }
 
 TEST_F(SafetensorsHeader, offsets_have_to_cover_the_data_once) {
-  expect(R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"y":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
-         6, "tensor y begins at byte 2 of the data, and the one before it ends at 4");
-  expect(R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 6, "tensor x begins at byte 2");
-  expect(R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[4,0]}})", 4, "bytes [4, 0) do not agree");
-  expect(R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,4]}})", 4, "do not agree with dtype F32 and shape [4]");
+  expect(
+      R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"y":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
+      6, "tensor y begins at byte 2 of the data, and the one before it ends at 4");
+  expect(R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 6,
+         "tensor x begins at byte 2");
+  expect(R"({"x":{"dtype":"U8","shape":[4],"data_offsets":[4,0]}})", 4,
+         "bytes [4, 0) do not agree");
+  expect(R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,4]}})", 4,
+         "do not agree with dtype F32 and shape [4]");
 }
 
 TEST_F(SafetensorsHeader, shapes_that_overflow_are_refused) {
-  expect(R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0, "do not agree");
+  expect(R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0,
+         "do not agree");
   expect(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4, "-1 is no whole number");
-  expect(R"({"x":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4, "1.5 is no whole number");
-  expect(R"({"x":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})", 4, "is no whole number");
+  expect(R"({"x":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4,
+         "1.5 is no whole number");
+  expect(R"({"x":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})", 4,
+         "is no whole number");
 }
 
 TEST_F(SafetensorsHeader, what_is_no_header_is_refused) {
   expect("{", 0, "it is no safetensors file");
   expect("[]", 0, "no JSON object");
   expect(R"({"x":1})", 0, "tensor x has no dtype in the header");
-  expect(R"({"x":{"dtype":"F8_E4M3","shape":[],"data_offsets":[0,1]}})", 1, "tensor x has dtype \"F8_E4M3\", which is not read");
+  expect(R"({"x":{"dtype":"F8_E4M3","shape":[],"data_offsets":[0,1]}})", 1,
+         "tensor x has dtype \"F8_E4M3\", which is not read");
   expect(R"({"x":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", 8, "no lists");
   expect(std::string(1000, '[') + std::string(1000, ']'), 0, "nested more than");
 }
@@ -89,12 +98,15 @@ TEST_F(SafetensorsHeader, an_index_names_files_beside_it_and_agrees_with_them) {
     here_.write("m.index.json", text);
     return error_of([&] { open_safetensors_index(here_ / "m.index.json"); });
   };
-  EXPECT_NE(index(R"({"weight_map":{"x":"../f"}})").find("no name of a file beside it"), std::string::npos);
-  EXPECT_NE(index(R"({"weight_map":{"x":"/etc/passwd"}})").find("no name of a file"), std::string::npos);
+  EXPECT_NE(index(R"({"weight_map":{"x":"../f"}})").find("no name of a file beside it"),
+            std::string::npos);
+  EXPECT_NE(index(R"({"weight_map":{"x":"/etc/passwd"}})").find("no name of a file"),
+            std::string::npos);
   EXPECT_NE(index(R"({"weight_map":{"x":1}})").find("no name of a file"), std::string::npos);
   EXPECT_NE(index(R"({"weight_map":[]})").find("no weight_map"), std::string::npos);
   EXPECT_NE(index(R"({"weight_map":{"y":"f"}})").find("do not agree on tensor"), std::string::npos);
-  EXPECT_NE(index(R"({"weight_map":{"x":"f","y":"f"}})").find("do not agree on tensor y"), std::string::npos);
+  EXPECT_NE(index(R"({"weight_map":{"x":"f","y":"f"}})").find("do not agree on tensor y"),
+            std::string::npos);
   EXPECT_NE(index(R"({"weight_map":{"x":"absent"}})").find("absent"), std::string::npos);
 }
 

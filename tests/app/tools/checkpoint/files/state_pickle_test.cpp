@@ -11,7 +11,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tensors.h"
 
-// Pickles by hand, as others might write them: what pickletools calls each instruction stands beside.
+// Pickles by hand, as others might write them: what pickletools calls each instruction stands
+// beside.
 
 namespace stoker {
 namespace {
@@ -24,7 +25,7 @@ std::string word(const std::string& text) {  // BINUNICODE
   return "X" + std::string(1, static_cast<char>(text.size())) + std::string(3, '\0') + text;
 }
 std::string small(int value) { return std::string("K") + static_cast<char>(value); }  // BININT1
-std::string tuple(const std::vector<int>& values) {                                  // MARK, TUPLE
+std::string tuple(const std::vector<int>& values) {                                   // MARK, TUPLE
   std::string text = "(";
   for (const int value : values) text += small(value);
   return text + "t";
@@ -33,9 +34,12 @@ std::string tuple(const std::vector<int>& values) {                             
 std::string view(int elements, int offset, const std::vector<int>& shape,
                  const std::vector<int>& strides) {
   return kTensor + "((" + word("storage") + "ctorch\nFloatStorage\n" + word("0") + word("cpu") +
-         small(elements) + "tQ" + small(offset) + tuple(shape) + tuple(strides) + "\x89" + kOrdered + "tR";
+         small(elements) + "tQ" + small(offset) + tuple(shape) + tuple(strides) + "\x89" +
+         kOrdered + "tR";
 }
-std::string state(const std::string& items) { return kProto + "}(" + items + "u."; }  // EMPTY_DICT ... SETITEMS
+std::string state(const std::string& items) {
+  return kProto + "}(" + items + "u.";
+}  // EMPTY_DICT ... SETITEMS
 
 std::string said(const std::string& pickle) {
   EXPECT_EQ(code_of([&] { read_state_pickle(pickle); }), ExitCode::storage);
@@ -48,14 +52,16 @@ std::string torch_file(const TemporaryDirectory& here, const std::string& pickle
   AtomicFile file(here / "m.pt");
   ZipWriter zip(file);
   zip.add("m/data.pkl", pickle);
-  zip.add("m/data/0", {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+  zip.add("m/data/0",
+          {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
   zip.finish();
   file.commit();
   return here / "m.pt";
 }
 
 TEST(StatePickle, what_is_written_is_read) {
-  const std::vector<TensorInfo> infos{{"fc.weight", "F32", {2, 3}, 24}, {"n", "I64", {}, 8}, {"e", "BF16", {0, 4}, 0}};
+  const std::vector<TensorInfo> infos{
+      {"fc.weight", "F32", {2, 3}, 24}, {"n", "I64", {}, 8}, {"e", "BF16", {0, 4}, 0}};
   const PickledState read = read_state_pickle(state_pickle(infos));
   ASSERT_EQ(read.tensors.size(), 3u);
   EXPECT_EQ(read.tensors[0].name, "fc.weight");
@@ -76,9 +82,10 @@ TEST(StatePickle, more_elements_than_31_bits_are_kept) {
 }
 
 TEST(StatePickle, nested_dictionaries_become_names_with_dots) {
-  const std::string inner = "}(" + word("w") + view(6, 0, {6}, {1}) + small(3) + view(6, 0, {6}, {1}) + "u";
-  const PickledState read =
-      read_state_pickle(state(word("model") + inner + word("epoch") + small(7) + word("name") + "N"));
+  const std::string inner =
+      "}(" + word("w") + view(6, 0, {6}, {1}) + small(3) + view(6, 0, {6}, {1}) + "u";
+  const PickledState read = read_state_pickle(
+      state(word("model") + inner + word("epoch") + small(7) + word("name") + "N"));
   ASSERT_EQ(read.tensors.size(), 2u);
   EXPECT_EQ(read.tensors[0].name, "model.w");
   EXPECT_EQ(read.tensors[1].name, "model.3");
@@ -87,7 +94,8 @@ TEST(StatePickle, nested_dictionaries_become_names_with_dots) {
 
 TEST(StatePickle, what_would_run_something_is_refused_by_name) {
   const std::string evil = kProto + "cposix\nsystem\n(" + word("touch /tmp/evil") + "tR.";
-  EXPECT_NE(said(evil).find("asks for posix.system, which is no part of a state dict"), std::string::npos);
+  EXPECT_NE(said(evil).find("asks for posix.system, which is no part of a state dict"),
+            std::string::npos);
   for (const char* name : {"builtins\neval", "torch\nload", "torch.storage\n_load_from_bytes",
                            "collections\nCounter", "torch\nQInt8Storage", "numpy\nndarray"}) {
     const std::string global = std::string("c") + name + "\n";
@@ -99,15 +107,18 @@ TEST(StatePickle, what_would_run_something_is_refused_by_name) {
   }
   // What is allowed, called as it must not be.
   EXPECT_NE(said(kProto + kTensor + ")R.").find("calls something"), std::string::npos);
-  EXPECT_NE(said(kProto + "ccollections\nOrderedDict\n(K\x01tR.").find("calls something"), std::string::npos);
+  EXPECT_NE(said(kProto + "ccollections\nOrderedDict\n(K\x01tR.").find("calls something"),
+            std::string::npos);
   EXPECT_NE(said(kProto + word("x") + ")R.").find("calls something"), std::string::npos);
   EXPECT_NE(said(kProto + word("x") + "Q.").find("no storage"), std::string::npos);
 }
 
 TEST(StatePickle, every_truncation_and_every_changed_byte_ends_well) {
-  const std::string whole = state(word("w") + view(6, 1, {5}, {1}) + word("v") + view(6, 0, {2, 3}, {1, 2}));
+  const std::string whole =
+      state(word("w") + view(6, 1, {5}, {1}) + word("v") + view(6, 0, {2, 3}, {1, 2}));
   EXPECT_EQ(read_state_pickle(whole).tensors.size(), 2u);
-  for (size_t size = 0; size < whole.size(); ++size) EXPECT_NE(said(whole.substr(0, size)), "") << size;
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_NE(said(whole.substr(0, size)), "") << size;
   int refused = 0;
   for (size_t at = 0; at < whole.size(); ++at) {
     for (int value = 0; value < 256; ++value) {
@@ -121,8 +132,12 @@ TEST(StatePickle, every_truncation_and_every_changed_byte_ends_well) {
 
 TEST(StatePickle, what_contains_itself_or_is_nested_without_end_is_refused) {
   // A list in itself; a dictionary in itself.
-  EXPECT_NE(said(state(word("x") + "]q\x01h\x01" "a")).find("nested more than"), std::string::npos);
-  EXPECT_NE(said(kProto + "}q\x01(" + word("x") + "h\x01u.").find("nested more than"), std::string::npos);
+  EXPECT_NE(said(state(word("x") + "]q\x01h\x01"
+                                   "a"))
+                .find("nested more than"),
+            std::string::npos);
+  EXPECT_NE(said(kProto + "}q\x01(" + word("x") + "h\x01u.").find("nested more than"),
+            std::string::npos);
   // A million tuples of one.
   EXPECT_NE(said(state(word("x") + "N" + std::string(1'000'000, '\x85'))).find("nested more than"),
             std::string::npos);
@@ -138,8 +153,9 @@ TEST(StatePickle, what_contains_itself_or_is_nested_without_end_is_refused) {
 TEST(StatePickle, views_of_a_storage_are_put_into_order) {
   const TemporaryDirectory here;
   const auto source = open_tensors(torch_file(
-      here, state(word("part") + view(6, 2, {3}, {1}) + word("turned") + view(6, 0, {3, 2}, {1, 3}) +
-                  word("steps") + view(6, 1, {2}, {4}) + word("one") + view(6, 5, {}, {}))));
+      here,
+      state(word("part") + view(6, 2, {3}, {1}) + word("turned") + view(6, 0, {3, 2}, {1, 3}) +
+            word("steps") + view(6, 1, {2}, {4}) + word("one") + view(6, 5, {}, {}))));
   const auto floats = [&](size_t i) {
     const std::vector<uint8_t> bytes = all_bytes(*source, i);
     std::vector<float> values(bytes.size() / sizeof(float));
@@ -160,7 +176,8 @@ TEST(StatePickle, a_view_beyond_its_storage_is_refused) {
     EXPECT_EQ(code_of([&] { open_tensors(path); }), ExitCode::storage);
     return error_of([&] { open_tensors(path); });
   };
-  EXPECT_NE(refused(view(6, 0, {7}, {1})).find("does not fit into a storage of 6 elements"), std::string::npos);
+  EXPECT_NE(refused(view(6, 0, {7}, {1})).find("does not fit into a storage of 6 elements"),
+            std::string::npos);
   EXPECT_NE(refused(view(6, 5, {2}, {1})).find("does not fit"), std::string::npos);
   EXPECT_NE(refused(view(6, 0, {2}, {6})).find("does not fit"), std::string::npos);
   EXPECT_NE(refused(view(6, 0, {100, 100}, {0, 0})).find("does not fit"), std::string::npos);
@@ -175,8 +192,9 @@ TEST(StatePickle, a_zip_without_one_says_what_it_has) {
   zip.add("m/constants.pkl", "");
   zip.finish();
   file.commit();
-  EXPECT_NE(error_of([&] { open_tensors(here / "m.pt"); }).find("its first entry is m/constants.pkl"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { open_tensors(here / "m.pt"); }).find("its first entry is m/constants.pkl"),
+      std::string::npos);
 }
 
 }  // namespace
