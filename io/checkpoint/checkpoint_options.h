@@ -117,8 +117,7 @@ struct CheckpointOptions {
     v("slots", slots, "The number of states that the snapshot memory holds.", Limits{1, 64});
     v("staging_memory", staging_memory,
       "The most snapshot memory of a process, from 64MiB. A larger state goes through it in "
-      "pieces, "
-      "and training waits until the last one is in it. Absent: as much as `slots` states need.");
+      "pieces, and training waits until the last one is in it. Absent: as much as `slots` states need.");
     v("verify", verify,
       "Which copies are read back and checked: none, those that were drained, or all.");
     v("layout", layout, "Files of a set: one .safetensors, or those of TensorFlow's Saver.");

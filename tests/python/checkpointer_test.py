@@ -155,6 +155,28 @@ class CheckpointerTest(unittest.TestCase):
         self.assertEqual(caught.exception.code, 5)
         self.assertIn("checkpoint of step 2 failed on tier 'slow'", logs.output[0])
 
+    def test_a_save_has_no_more_memory_than_staging_memory_allows(self):
+        run_python("""
+import re, sys, numpy
+def kib(what):
+    return int(re.search(rf"^{what}:\\s+(\\d+) kB", open("/proc/self/status").read(), re.M).group(1))
+state = {str(i): numpy.arange(i, i + (8 << 20)) for i in range(6)}                    # 384 MiB
+before = kib("VmRSS")
+assert kib("VmHWM") - before < 8 << 10, "the peak is that of something before the save"
+saver = stoker.Checkpointer({"run": {"dir": sys.argv[1]}, "checkpoint": {
+    "type": "direct", "snapshot": "async", "staging_memory": "96MiB", "durability": "none"}})
+for step in (1, 2):
+    saver.save(step, state=state)
+    saver.finish_copy()
+    for array in state.values():
+        array += 1
+saver.close()
+more = kib("VmHWM") - before
+assert 64 << 10 < more < 1.1 * (96 << 10), f"{more} KiB beside the state"
+loaded = stoker.Checkpointer({"run": {"dir": sys.argv[1]}, "checkpoint": {"type": "direct"}}).load()
+assert loaded.step == 2 and all((loaded.state["state"][name] == array - 1).all() for name, array in state.items())
+""", self.folder)
+
     def test_a_forked_child_raises_and_ends(self):
         run_python("""
 import os, sys, tempfile, numpy, warnings
