@@ -108,29 +108,7 @@ struct CheckpointOptions {
       "The number of sets that stay for having the best values of the metric's first measure. Sets "
       "that were saved right after an evaluation have one.",
       Limits{0, 1e9});
-    v("snapshot", snapshot,
-      "sync: wait until the set is on the first tier. async: copy the state and go on training. "
-      "swap: copy nothing, and let the update after a save write into other memory (CPU only).");
-    v("on_backlog", on_backlog,
-      "What a save does when all slots are taken: wait for one, skip this checkpoint, or replace "
-      "one that waits to be written.");
-    v("slots", slots, "The number of states that the snapshot memory holds.", Limits{1, 64});
-    v("staging_memory", staging_memory,
-      "The most snapshot memory of a process, from 64MiB. A larger state goes through it in "
-      "pieces, and training waits until the last one is in it. Absent: as much as `slots` states need.");
-    v("verify", verify,
-      "Which copies are read back and checked: none, those that were drained, or all.");
-    v("layout", layout, "Files of a set: one .safetensors, or those of TensorFlow's Saver.");
-    v("shards", shards, "The number of files that share the bytes of a set (safetensors).",
-      Limits{1, 256});
-    v("durability", durability,
-      "fsync: a checkpoint counts when it is on the medium. none: trust the page cache.");
-    v("write", write,
-      "auto: past the page cache where the tier can. uring: the same by io_uring where the kernel "
-      "allows it. buffered: through the page cache. stdio: by fwrite, 8 MiB a call.");
-    v("threads", threads,
-      "The threads that copy, write and read. 0: one a core, at most four; and eight that read.",
-      Limits{0, 1024});
+    visit_saving(v);
     v("resume", resume,
       "What the run goes on from: none, latest (it starts afresh where there is no checkpoint), or "
       "the path of a set.");
@@ -148,6 +126,34 @@ struct CheckpointOptions {
     v("retry_seconds", retry_seconds,
       "The pause after a failed drain. It doubles with each further failure, up to 64 times.",
       Limits{1e-3, 1e6});
+  }
+  // Of these, how a state becomes files.
+  template <class V>
+  void visit_saving(V& v) {
+    v("snapshot", snapshot,
+      "sync: wait until the set is on the first tier. async: copy the state and go on training. "
+      "swap: copy nothing, and let the update after a save write into other memory (CPU only).");
+    v("on_backlog", on_backlog,
+      "What a save does when all slots are taken: wait for one, skip this checkpoint, or replace "
+      "one that waits to be written.");
+    v("slots", slots, "The number of states that the snapshot memory holds.", Limits{1, 64});
+    v("staging_memory", staging_memory,
+      "The most snapshot memory of a process, from 64MiB. A larger state goes through it in "
+      "pieces, and training waits until the last one is in it. Absent: as much as `slots` states "
+      "need.");
+    v("verify", verify,
+      "Which copies are read back and checked: none, those that were drained, or all.");
+    v("layout", layout, "Files of a set: one .safetensors, or those of TensorFlow's Saver.");
+    v("shards", shards, "The number of files that share the bytes of a set (safetensors).",
+      Limits{1, 256});
+    v("durability", durability,
+      "fsync: a checkpoint counts when it is on the medium. none: trust the page cache.");
+    v("write", write,
+      "auto: past the page cache where the tier can. uring: the same by io_uring where the kernel "
+      "allows it. buffered: through the page cache. stdio: by fwrite, 8 MiB a call.");
+    v("threads", threads,
+      "The threads that copy, write and read. 0: one a core, at most four; and eight that read.",
+      Limits{0, 1024});
   }
   // Error(ExitCode::config) where options contradict each other. Implementations add which tiers
   // they need.

@@ -78,7 +78,7 @@ MUTANTS = [
      "  if (false) {\n"),
     # Saving and draining.
     ("one attempt only", "saving/set_committer", "constexpr int kAttempts = 2;", "constexpr int kAttempts = 1;"),
-    ("a failed save counts", "saving/set_committer", "      result.error = error.what();\n    }\n  }\n", "      result.error.clear();\n    }\n  }\n"),
+    ("a failed save counts", "saving/set_committer", "      result.error = error.what();\n    }\n    failed_", "      result.error.clear();\n    }\n    failed_"),
     ("verify: all reads nothing back", "saving/set_committer", "    if (options_.verify != Verify::all) return;\n", "    return;\n"),
     ("what was read back and is bad stays", "saving/set_committer", "    if (there) inputs_.store.remove(manifest.step);\n", ""),
     ("no reading back after the drain", "drain/drain", "  if (!there && options_.verify == Verify::none) return;\n", "  if (!there) return;\n"),

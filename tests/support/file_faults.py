@@ -1,4 +1,4 @@
-"""System calls on files that fail once (file_faults.cpp): which a program makes, and how it ends when one of them fails."""
+"""System calls on files that fail once (preload/file_faults.cpp): which a program makes, and how it ends when one of them fails."""
 import collections
 import errno
 import os

@@ -32,8 +32,7 @@
 // clears up the rest. A second attempt writes everything anew, from the snapshot, under another
 // name. There is none where the tier is full and no room can be made, where the copy into the
 // snapshot had failed, where a part of a staged snapshot is gone, or where a process is gone
-// (RankLost). After RankLost nothing is removed,
-// for the others may have committed the set.
+// (RankLost). After RankLost nothing is removed, for the others may have committed the set.
 
 namespace stoker {
 namespace {
