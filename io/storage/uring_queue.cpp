@@ -89,8 +89,7 @@ class Transfer {
     io_uring_sqe* entry = io_uring_get_sqe(&ring_.ring);
     io_uring_prep_rw(known ? IORING_OP_READ_FIXED : operation_, entry, file_, place,
                      static_cast<unsigned>(bytes), offset_ + piece.begin);
-    entry->buf_index = 0;
-    entry->user_data = slot;
+    io_uring_sqe_set_data64(entry, slot);
     ++flying_;
   }
 
