@@ -77,9 +77,9 @@ class Training:
         return stall, busy
 
 
-def theirs(folder, stager):
+def theirs(folder, beside):
     def save(state):
-        options = {} if stager is None else {"async_stager": stager}
+        options = {} if beside is None else {"async_stager": stager(beside)}  # 2.11's takes one state each
         future = dcp.async_save(state, storage_writer=dcp.FileSystemWriter(folder, sync_files=True, overwrite=True), **options)
         if hasattr(future, "staging_completion"):
             future.staging_completion.result()
@@ -107,8 +107,8 @@ def measure(rank, options):
     training = Training(options.scale)
     writer = stoker.dcp.StorageWriter(dcp_ranks.sections(f"{options.dir}/stoker", snapshot="async", keep_last=1))
     ways = {"stoker.dcp": ours(writer), "dcp.async_save": theirs(f"{options.dir}/dcp-0", None),
-            "dcp.async_save, DefaultStager": theirs(f"{options.dir}/dcp-1", stager(False)),
-            "dcp.async_save, staging beside": theirs(f"{options.dir}/dcp-2", stager(True))}
+            "dcp.async_save, DefaultStager": theirs(f"{options.dir}/dcp-1", False),
+            "dcp.async_save, staging beside": theirs(f"{options.dir}/dcp-2", True)}
     rows = {name: ([], []) for name in ways}
     for number in range(options.rounds + 1):
         for name, save in ways.items():
