@@ -22,9 +22,9 @@ if not MISSING:
     import stoker.dcp
 
 
-def train(rank, folder, lost=None, between=None, asynchronous=False, **checkpoint):
+def train(rank, folder, lost=None, between=None, asynchronous=False, columns=Training.COLUMNS, **checkpoint):
     """All steps; how many saves were lost is as expected, and known to the object."""
-    training = Training()
+    training = Training(columns)
     with stoker.dcp.StorageWriter(sections(folder, **checkpoint)) as writer:
         for step in range(1, LAST + 1):
             training.go_to(step)
@@ -37,6 +37,10 @@ def train(rank, folder, lost=None, between=None, asynchronous=False, **checkpoin
         assert lost is None or writer.lost == lost, (writer.lost, writer.last_error, writer.status())
         assert writer.lost == 0 or writer.last_error
         print("rank", rank, "lost", writer.lost, writer.last_error, flush=True)
+
+
+def train_in_pieces(rank, folder, between):
+    train(rank, folder, 2, between, columns=400_000, staging_memory="64MiB")
 
 
 def train_on_a_silent_tier(rank, folder):
@@ -69,6 +73,17 @@ class FaultTest(unittest.TestCase):
                 self.assertEqual(self.steps(), [1, 4, 5])
                 for path in (self.folder / "slow").iterdir():
                     subprocess.run(["rm", "-r", path], check=True)
+
+    def test_a_full_disk_where_a_state_goes_through_memory_that_is_less_than_it(self):
+        disk = small_disk(self, self.folder / "slow", "100m")
+
+        def between(rank, step):
+            if rank == 0 and step == 2:
+                subprocess.run(["mount", "-o", "remount,size=900m", disk], check=True)
+
+        output = in_ranks(2, train_in_pieces, self.folder, between)
+        self.assertRegex(output, "rank 0 lost 2 .*No space left on device")
+        self.assertEqual(self.steps(), [3, 4, 5])
 
     def test_a_quota_and_an_error_as_the_kernel_reports_them(self):
         if FAULTS is None or not FAULTS.exists():
