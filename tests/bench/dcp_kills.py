@@ -24,6 +24,8 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 def live(folder, kind):
     """A life of a rank."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)  # not those of the agent
     rank, acknowledged = int(os.environ["RANK"]), dcp_ranks.Acknowledged(folder)
     with open(f"{folder}/lives", "a", encoding="utf-8") as lives:
         lives.write(f"{os.getpid()}\n")
