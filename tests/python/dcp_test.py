@@ -29,6 +29,12 @@ if not MISSING:
     import stoker.dcp
 
 
+try:
+    from safetensors.torch import load_file as READ_SAFETENSORS
+except ImportError:
+    READ_SAFETENSORS = None
+
+
 class FolderTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="stoker-test-")
@@ -127,6 +133,15 @@ class ReshardingTest(FolderTest):
             for path in (first, second):
                 done = subprocess.run([PROGRAM, "checkpoint", "verify", path], capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
+            self.exported_weights_are_those(first)
+
+    def exported_weights_are_those(self, path):
+        values = json.loads((self.folder / "values.json").read_text())
+        for name, read in {"weights.pt": lambda file: torch.load(file, weights_only=True), "weights.safetensors": READ_SAFETENSORS}.items():
+            if read is not None:
+                subprocess.run([PROGRAM, "checkpoint", "export", path, self.folder / name], check=True, capture_output=True)
+                weights = {key: value.tolist() for key, value in read(self.folder / name).items()}
+                self.assertEqual(weights, {key: values[f"/model/{key}"] for key in ("0.weight", "0.bias", "1.weight")})
 
 
 def odd_state(filled):
