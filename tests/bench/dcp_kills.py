@@ -2,14 +2,119 @@
 """kill -9 of the two ranks of a training that saves by torch.distributed.checkpoint through stoker.dcp, as often as is said: nothing
 that was acknowledged is lost, and no set is torn. The test tests/python/dcp_test.py does it a few times.
 
+By torchrun's agent (what the command torchrun calls), which starts the ranks again, forked so that PyTorch is imported once: of both
+ranks, or of one, whereupon the agent ends the other; four of five in or between saves, the fifth from the start of the ranks on.
+Each life begins with a look at all bytes of all sets. --by forks: both ranks, without an agent.
+
 Needs a Python with torch 2.6 or newer. PYTHONPATH=build/python:tests/python python3 tests/bench/dcp_kills.py --dir DIRECTORY [--kills 1000] [--seed 1]
 """
 import argparse
+import logging
+import os
 import random
 import shutil
+import signal
 import time
+import warnings
 
 import dcp_ranks
+import torch.distributed as dist
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+
+def live(folder, kind):
+    """A life of a rank."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)  # not those of the agent
+    rank, acknowledged = int(os.environ["RANK"]), dcp_ranks.Acknowledged(folder)
+    with open(f"{folder}/lives", "a", encoding="utf-8") as lives:
+        lives.write(f"{os.getpid()}\n")
+    if rank == 0:
+        try:
+            acknowledged.require(dcp_ranks.steps_of_sets(folder, kind))
+        except BaseException as error:
+            with open(f"{folder}/violation", "w", encoding="utf-8") as file:
+                file.write(f"{type(error).__name__}: {error}")
+            raise
+    if os.path.exists(f"{folder}/enough"):
+        return
+    # PyTorch 2.11 gives a rank that is started again the store of the life before, where Gloo finds the addresses of the dead.
+    store, rank, world = next(dist.rendezvous("env://"))
+    store = dist.PrefixStore(os.environ["TORCHELASTIC_RESTART_COUNT"], store)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
+    dcp_ranks.save_until_killed(rank, folder, kind, acknowledged.path)
+
+
+class Killer:
+    """Kills the ranks of an agent, from a process of its own."""
+
+    def __init__(self, folder, kills, chance):
+        self.folder, self.kills, self.random, self.begin = folder, kills, chance, time.monotonic()
+        self.acknowledged = dcp_ranks.Acknowledged(folder)
+
+    def wait(self, what):
+        give_up = time.monotonic() + dcp_ranks.PATIENCE_S
+        while not what():
+            assert not os.path.exists(f"{self.folder}/violation"), open(f"{self.folder}/violation", encoding="utf-8").read()
+            assert time.monotonic() < give_up, "it saves nothing"
+            time.sleep(0.002)
+
+    def lives(self):
+        try:
+            with open(f"{self.folder}/lives", encoding="utf-8") as lives:
+                return [int(line) for line in lives.read().split("\n")[:-1]]
+        except FileNotFoundError:
+            return []
+
+    def kill_all(self):
+        early = 0
+        for done in range(self.kills):
+            self.wait(lambda: len(self.lives()) == 2 * (done + 1))
+            before = len(self.acknowledged.steps())
+            if self.random.random() < 0.2:
+                time.sleep(self.random.uniform(0, 0.6))
+            else:
+                self.wait(lambda: len(self.acknowledged.steps()) > before)
+                time.sleep(self.random.uniform(0, 0.1))
+            early += len(self.acknowledged.steps()) == before
+            ranks = self.lives()[-2:]
+            self.random.shuffle(ranks)
+            if done == self.kills - 1:
+                open(f"{self.folder}/enough", "w", encoding="utf-8").close()
+            for rank in ranks[:self.random.choice((1, 2))]:
+                os.kill(rank, signal.SIGKILL)
+            if (done + 1) % 50 == 0:
+                print(f"{done + 1} kills, {early} before the first save of a life, {len(self.acknowledged.steps())} sets acknowledged, "
+                      f"{time.monotonic() - self.begin:.0f} s", flush=True)
+
+
+def by_agent(folder, kind, kills, chance):
+    """Kills under one agent; its last life finds that it was enough."""
+    logging.disable(logging.CRITICAL)  # of the agent, which says much about each of them
+    os.makedirs(folder)
+    agent = os.getpid()
+    killer = os.fork()
+    if killer == 0:
+        try:
+            Killer(folder, kills, chance).kill_all()
+            os._exit(0)
+        except BaseException as error:  # noqa: BLE001
+            print(f"{kind}: {type(error).__name__}: {error}", flush=True)
+            os.kill(agent, signal.SIGTERM)
+            os._exit(1)
+    config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2, rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id=kind,
+                          max_restarts=kills, start_method="fork", monitor_interval=0.01)
+    elastic_launch(config, live)(folder, kind)
+    if os.waitstatus_to_exitcode(os.waitpid(killer, 0)[1]):
+        raise SystemExit(1)
+    return len(dcp_ranks.Acknowledged(folder).steps())
+
+
+def by_forks(folder, kind, kills, chance):
+    ranks = dcp_ranks.Kills(folder, kind, chance)
+    for _ in range(kills):
+        ranks.kill_once()
+    return len(ranks.acknowledged.steps())
 
 
 def main():
@@ -17,20 +122,19 @@ def main():
     parser.add_argument("--dir", required=True)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--by", choices=("agent", "forks"), default="agent")
     options = parser.parse_args()
     if dcp_ranks.MISSING:
         raise SystemExit(dcp_ranks.MISSING)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    warnings.filterwarnings("ignore")  # dcp.load says that the look at the sets is of one process
     begin, kinds = time.monotonic(), ("direct", "burst_buffer")
     for number, kind in enumerate(kinds):
         folder = f"{options.dir}/kills-{kind}"
         shutil.rmtree(folder, ignore_errors=True)
-        kills = dcp_ranks.Kills(folder, kind, random.Random(options.seed + number))
         count = options.kills // len(kinds) + number * (options.kills % len(kinds))
-        for done in range(count):
-            kills.kill_once()
-            if (done + 1) % 50 == 0:
-                print(f"{kind}: {done + 1} kills, {len(kills.acknowledged())} sets acknowledged, {time.monotonic() - begin:.0f} s", flush=True)
-        print(f"{kind}: {count} kills, {len(kills.acknowledged())} sets acknowledged, 0 lost, 0 torn", flush=True)
+        sets = (by_agent if options.by == "agent" else by_forks)(folder, kind, count, random.Random(options.seed + number))
+        print(f"{kind}: {count} kills, {sets} sets acknowledged, 0 lost, 0 torn, {time.monotonic() - begin:.0f} s", flush=True)
         shutil.rmtree(folder)
 
 

@@ -55,6 +55,24 @@ class CheckpointerTest(unittest.TestCase):
                         numpy.testing.assert_array_equal(memory, state["a"])
                         self.assertEqual(others, values)
 
+    def test_a_state_goes_through_memory_that_is_less_than_it(self):
+        for snapshot in ("sync", "async"):
+            with self.subTest(snapshot):
+                sections = self.config(snapshot=snapshot, staging_memory="64MiB", shards=3, directory=snapshot)
+                model = {"large": numpy.arange(15_000_000), "small": numpy.arange(3)}
+                with stoker.Checkpointer(sections) as saver:
+                    for step in (1, 2):
+                        model["large"] += 1
+                        self.assertTrue(saver.save(step, model=model))
+                        saver.finish_copy()
+                        model["small"] += 1
+                    saver.flush()
+                with stoker.Checkpointer(sections) as saver:
+                    loaded = saver.load()
+                    self.assertEqual(loaded.step, 2)
+                    numpy.testing.assert_array_equal(loaded.state["model"]["large"], model["large"])
+                    self.assertEqual(loaded.state["model"]["small"].tolist(), [1, 2, 3])
+
     def test_the_newest_set_counts_or_the_one_that_is_named(self):
         with stoker.Checkpointer(self.config(keep_last=2)) as saver:
             for step in (1, 2, 3):

@@ -6,10 +6,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-from dcp_ranks import MISSING, Training, in_ranks, sections
-from shortages import silent_disk, small_disk
+from dcp_ranks import MISSING, PATIENCE_S, Training, check_sets, in_ranks, sections
+from shortages import disk_that_freezes, silent_disk, small_disk
 
 PROGRAM = os.environ.get("STOKER")
 FAULTS = pathlib.Path(PROGRAM).parents[1] / "tests/libfile_faults.so" if PROGRAM else None
@@ -17,14 +18,15 @@ LAST = 5
 MORE = ((errno.EDQUOT, "mkdir", "[01]"), (errno.EIO, "write", "[01]")) if os.environ.get("STOKER_LONG") else ()
 
 if not MISSING:
+    import torch.distributed as dist
     import torch.distributed.checkpoint as dcp
 
     import stoker.dcp
 
 
-def train(rank, folder, lost=None, between=None, asynchronous=False, **checkpoint):
+def train(rank, folder, lost=None, between=None, asynchronous=False, columns=Training.COLUMNS, **checkpoint):
     """All steps; how many saves were lost is as expected, and known to the object."""
-    training = Training()
+    training = Training(columns)
     with stoker.dcp.StorageWriter(sections(folder, **checkpoint)) as writer:
         for step in range(1, LAST + 1):
             training.go_to(step)
@@ -39,8 +41,32 @@ def train(rank, folder, lost=None, between=None, asynchronous=False, **checkpoin
         print("rank", rank, "lost", writer.lost, writer.last_error, flush=True)
 
 
+def train_in_pieces(rank, folder, between):
+    train(rank, folder, 2, between, columns=400_000, staging_memory="64MiB")
+
+
 def train_on_a_silent_tier(rank, folder):
     train(rank, folder, LAST, hang_seconds=0.3)
+
+
+def train_on_a_tier_that_hangs_for_a_while(rank, folder, disk):
+    """The second and the third save find it so."""
+    training = Training()
+    with stoker.dcp.StorageWriter(sections(folder, hang_seconds=0.5, keep_last=9)) as writer:
+        for step in range(1, LAST + 1):
+            if rank == 0 and step in (2, 4):
+                subprocess.run(["fsfreeze", "--freeze" if step == 2 else "--unfreeze", disk], check=True)
+            dist.barrier()
+            give_up = time.monotonic() + PATIENCE_S
+            while step == 4 and writer.status()["hung"]:
+                assert time.monotonic() < give_up, writer.status()
+                time.sleep(0.02)
+            dist.barrier()
+            training.go_to(step)
+            dcp.save(training.state(), checkpoint_id=str(step), storage_writer=writer)
+            if step == 3:
+                assert writer.status()["hung"], writer.status()
+        assert writer.status()["saved_step"] == LAST, writer.status()
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -70,9 +96,21 @@ class FaultTest(unittest.TestCase):
                 for path in (self.folder / "slow").iterdir():
                     subprocess.run(["rm", "-r", path], check=True)
 
+    def test_a_full_disk_where_a_state_goes_through_memory_that_is_less_than_it(self):
+        disk = small_disk(self, self.folder / "slow", "100m")
+
+        def between(rank, step):
+            if rank == 0 and step == 2:
+                subprocess.run(["mount", "-o", "remount,size=900m", disk], check=True)
+
+        output = in_ranks(2, train_in_pieces, self.folder, between)
+        self.assertRegex(output, "rank 0 lost 2 .*No space left on device")
+        self.assertEqual(self.steps(), [3, 4, 5])
+
     def test_a_quota_and_an_error_as_the_kernel_reports_them(self):
         if FAULTS is None or not FAULTS.exists():
             self.skipTest("libfile_faults is not built here")
+        """EDQUOT is injected: a real quota needs a kernel that has them, and few machines for tests do."""
         # Where there is no space a second attempt is of no use; each rank may meet it once.
         for error, call, lost in ((errno.EDQUOT, "reserve", "[12]"), (errno.EIO, "sync", "[01]"), *MORE):
             with self.subTest(error=errno.errorcode[error], call=call):
@@ -96,6 +134,12 @@ print(in_ranks(2, train, {str(folder)!r}))"""], env=environment, cwd=pathlib.Pat
         output = in_ranks(2, train_on_a_silent_tier, self.folder)
         for rank in range(2):
             self.assertIn(f"rank {rank} lost {LAST} a tier did not answer within 0.3 s", output)
+
+    def test_a_tier_that_does_not_answer_for_a_while(self):
+        disk = disk_that_freezes(self, self.folder / "slow")
+        in_ranks(2, train_on_a_tier_that_hangs_for_a_while, self.folder, disk)
+        steps = in_ranks(0, check_sets, self.folder, "direct").split("steps", 1)[1].split()
+        self.assertLessEqual({1, 4, 5}, set(map(int, steps)))
 
     def test_a_tier_that_is_no_folder_until_it_is_one(self):
         (self.folder / "slow").write_text("")

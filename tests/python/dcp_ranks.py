@@ -110,18 +110,19 @@ class Training:
     """A matrix of which each rank has rows, a vector that all have, and numbers; after a step all are its number."""
     ROWS, COLUMNS = 96, 700
 
-    def __init__(self):
+    def __init__(self, columns=COLUMNS):
+        self.columns = columns
         world = dist.get_world_size()
         self.mesh = init_device_mesh("cpu", (world,))
         rank = dist.get_rank()
         rows = self.ROWS * (rank + 1) // world - self.ROWS * rank // world
-        self.own = torch.zeros(rows, self.COLUMNS)
+        self.own = torch.zeros(rows, columns)
         self.vector = torch.zeros(50)
         self.numbers = {"step": 0, "text": "0"}
 
     def state(self):
         matrix = DTensor.from_local(self.own, self.mesh, [Shard(0)], run_check=False,
-                                    shape=torch.Size((self.ROWS, self.COLUMNS)), stride=(self.COLUMNS, 1))
+                                    shape=torch.Size((self.ROWS, self.columns)), stride=(self.columns, 1))
         return {"matrix": matrix, "vector": self.vector, "numbers": self.numbers}
 
     def go_to(self, step):
@@ -142,8 +143,8 @@ class Training:
         return reader.step
 
 
-def check_sets(_, folder, kind):
-    """Prints the steps of all sets; every byte of them is right."""
+def steps_of_sets(folder, kind):
+    """The steps of all sets, of which every byte is right. Needs a process without a process group."""
     import stoker.dcp
 
     reader = stoker.dcp.StorageReader(sections(folder, kind))
@@ -160,7 +161,11 @@ def check_sets(_, folder, kind):
         dcp.load(state, checkpoint_id=str(step), storage_reader=reader)
         assert bool((matrix == step).all()) and bool((vector == step).all()) and state["numbers"]["step"] == step, step
         steps.append(step)
-    print("steps", *steps)
+    return steps
+
+
+def check_sets(_, folder, kind):
+    print("steps", *steps_of_sets(folder, kind))
 
 
 def save_until_killed(rank, folder, kind, acknowledged):
@@ -184,24 +189,36 @@ def save_until_killed(rank, folder, kind, acknowledged):
                 log.write(f"{step}\n")
 
 
+class Acknowledged:
+    """The steps of saves that have returned, in a file."""
+
+    def __init__(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        self.path = f"{folder}/acknowledged"
+        open(self.path, "a", encoding="utf-8").close()
+
+    def steps(self):
+        with open(self.path, encoding="utf-8") as log:
+            return [int(line) for line in log.read().split("\n")[:-1] if line]
+
+    def require(self, found):
+        """The newest of them is there."""
+        newest = max(self.steps(), default=0)
+        assert max(found, default=0) >= newest, f"acknowledged {newest}, there: {found}"
+
+
 class Kills:
     """Kills of a training of two ranks, each at a random moment; and what is there afterwards."""
 
     def __init__(self, folder, kind, random):
-        os.makedirs(folder)
         self.folder, self.kind, self.random = str(folder), kind, random
-        self.log = f"{folder}/acknowledged"
-        open(self.log, "w", encoding="utf-8").close()
-
-    def acknowledged(self):
-        with open(self.log, encoding="utf-8") as log:
-            return [int(line) for line in log.read().split("\n")[:-1] if line]
+        self.acknowledged = Acknowledged(self.folder)
 
     def kill_once(self):
-        before = len(self.acknowledged())
-        processes = begin_ranks(2, save_until_killed, self.folder, self.kind, self.log)
+        before = len(self.acknowledged.steps())
+        processes = begin_ranks(2, save_until_killed, self.folder, self.kind, self.acknowledged.path)
         give_up = time.monotonic() + PATIENCE_S
-        while len(self.acknowledged()) == before:
+        while len(self.acknowledged.steps()) == before:
             assert time.monotonic() < give_up, "it saves nothing"
             assert all(ended(process) is None for process in processes), "it ended by itself"
             time.sleep(0.002)
@@ -213,5 +230,4 @@ class Kills:
         for process in processes:
             os.waitpid(process, 0)
         found = in_ranks(0, check_sets, self.folder, self.kind)
-        steps = [int(step) for step in found.split("steps", 1)[1].split()]
-        assert steps and max(steps) >= max(self.acknowledged()), f"acknowledged {max(self.acknowledged())}, there: {steps}"
+        self.acknowledged.require([int(step) for step in found.split("steps", 1)[1].split()])

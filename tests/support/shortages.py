@@ -39,6 +39,21 @@ def silent_disk(test, path):
     return path
 
 
+def disk_that_freezes(test, path):
+    """A disk at `path`: after `fsfreeze --freeze PATH` every call that writes to it waits, until `fsfreeze --unfreeze PATH`."""
+    path.mkdir()
+    image = f"{path}.image"
+    with open(image, "wb") as file:
+        file.truncate(32 << 20)
+    for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, path]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            test.skipTest(f"this process may not mount a disk: {done.stderr.strip()}")
+    test.addCleanup(subprocess.run, ["umount", "--lazy", path], check=True)
+    test.addCleanup(subprocess.run, ["fsfreeze", "--unfreeze", path], capture_output=True, check=False)  # first of all
+    return path
+
+
 def in_mount_namespace(test, commands):
     """The words before a program that runs where these commands of a shell have changed the mounts."""
     done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, text=True, check=False)
