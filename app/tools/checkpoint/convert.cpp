@@ -41,7 +41,7 @@ uint64_t bytes_in(const std::vector<WrittenTensor>& tensors) {
 }
 
 // What was left out, for people. Empty: nothing was.
-std::string without(const TensorSource& source) {
+std::string without(const StoredTensors& source) {
   const std::vector<std::string>& names = source.left_out();
   if (names.empty()) return "";
   return fmt::format("left out: {} values that are no tensors ({}{})\n", names.size(),
@@ -49,7 +49,7 @@ std::string without(const TensorSource& source) {
 }
 
 // The tensors of a source, as an export calls them.
-std::vector<WrittenTensor> chosen(const TensorSource& source, const ExportArguments& arguments) {
+std::vector<WrittenTensor> chosen(const StoredTensors& source, const ExportArguments& arguments) {
   const bool network = dynamic_cast<const SetSource*>(&source) != nullptr && !arguments.all;
   std::vector<WrittenTensor> tensors;
   for (size_t i = 0; i < source.tensors().size(); ++i) {
@@ -129,7 +129,7 @@ void check_name(const std::string& from, const std::string& name) {
 }
 
 // The tensors of the file, as the set will have them.
-std::vector<WrittenTensor> renamed(const TensorSource& file, const ImportArguments& arguments) {
+std::vector<WrittenTensor> renamed(const StoredTensors& file, const ImportArguments& arguments) {
   std::vector<WrittenTensor> tensors;
   for (size_t i = 0; i < file.tensors().size(); ++i) {
     TensorInfo info = file.tensors()[i];

@@ -9,7 +9,7 @@
 namespace stoker {
 
 SetSource::SetSource(const std::string& path)
-    : TensorSource("a checkpoint set"),
+    : StoredTensors("a checkpoint set"),
       tree_(std::filesystem::canonical(path).parent_path().native()),
       directory_(to_text(std::filesystem::canonical(path).filename().native())),
       files_(tree_),

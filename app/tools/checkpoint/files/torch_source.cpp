@@ -65,10 +65,10 @@ std::vector<uint8_t> gathered(const PickledTensor& tensor, Bytes storage, uint64
   return result;
 }
 
-class TorchFile final : public TensorSource {
+class TorchFile final : public StoredTensors {
  public:
   explicit TorchFile(const std::string& path)
-      : TensorSource("a file of torch.save"), file_(path), entries_(read_zip(file_)) {
+      : StoredTensors("a file of torch.save"), file_(path), entries_(read_zip(file_)) {
     find_archive();
     check_order();
     const StoredEntry& pickle = entries_.at(archive_ + std::string(kPickleName));
@@ -195,7 +195,7 @@ class TorchFile final : public TensorSource {
 
 }  // namespace
 
-std::unique_ptr<TensorSource> open_torch(const std::string& path) {
+std::unique_ptr<StoredTensors> open_torch(const std::string& path) {
   return std::make_unique<TorchFile>(path);
 }
 
