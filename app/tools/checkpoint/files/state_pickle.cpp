@@ -124,7 +124,8 @@ void StateReader::collect(const std::string& name, Ref ref, int depth) {
     for (size_t i = 0; i < value.items.size(); i += 2) {
       const PickleValue& key = values_[value.items[i]];
       if (key.kind != Kind::text && key.kind != Kind::integer) {
-        refuse_pickle("{}: a key is neither text nor a whole number", printable(name));
+        refuse_pickle("{}: a key is neither text nor a whole number",
+                      name.empty() ? "the state dict" : printable(name));
       }
       const std::string word = key.kind == Kind::text ? key.text : std::to_string(key.integer);
       collect(before + word, value.items[i + 1], depth + 1);

@@ -261,23 +261,20 @@ bool Unpickler::other(Pickle code) {
   }
 }
 
+// A number below 0, or of more than 63 bits, is no size: a seed, for example.
 void Unpickler::long_number() {
-  const uint64_t bytes = number(1);
-  const std::string_view digits = take(bytes);
-  uint64_t value = 0;
-  for (size_t i = 0; i < bytes; ++i) {
-    const auto digit = static_cast<uint8_t>(digits[i]);
-    if (i < 8) value |= uint64_t{digit} << (8 * i);
-    if (i >= 8 && digit != 0)
-      refuse_pickle("the pickle has a number of more than 63 bits at byte {}", at_);
+  std::string_view digits = take(number(1));
+  const bool negative = !digits.empty() && static_cast<int8_t>(digits.back()) < 0;
+  while (!digits.empty() && digits.back() == '\0') digits.remove_suffix(1);
+  uint64_t value = UINT64_MAX;
+  if (!negative && digits.size() <= sizeof(value)) {
+    value = little_endian(reinterpret_cast<const uint8_t*>(digits.data()), digits.size());
   }
-  // A number whose highest bit is set is below 0, and no size.
-  const bool negative = bytes > 0 && static_cast<int8_t>(digits[bytes - 1]) < 0;
-  if (value > INT64_MAX || negative) {
+  if (value > INT64_MAX) {
     push({Kind::other});
-    return;
+  } else {
+    push({Kind::integer, static_cast<int64_t>(value)});
   }
-  push({Kind::integer, static_cast<int64_t>(value)});
 }
 
 void Unpickler::global() {
@@ -285,6 +282,13 @@ void Unpickler::global() {
   const std::string name = module + "." + line();
   if (name != kOrderedDict && name != kRebuildTensor && name != kRebuildParameter &&
       !is_storage(name)) {
+    if (name.starts_with("torch._utils._rebuild_") || name.ends_with("Storage")) {
+      refuse_pickle(
+          "it has a tensor of {}, which is not read here: only dense ones are, of F64, F32, F16, "
+          "BF16, I64, I32, I16, I8, U8, BOOL (no float8, no complex, quantized or sparse one): "
+          "convert it before",
+          printable(name));
+    }
     refuse_pickle(
         "the pickle asks for {}, which is no part of a state dict of tensors (and a program may do "
         "anything when it is loaded): nothing was called; save what model.state_dict() gives",
@@ -322,6 +326,13 @@ void Unpickler::reduce() {
              has(0, Kind::storage) && has(1, Kind::integer) && has(2, Kind::tuple) &&
              has(3, Kind::tuple)) {
     const std::vector<Ref>& items = arguments.items;
+    // A view whose bytes have yet to be changed ("neg").
+    if (items.size() > 6 && !values_[items[6]].items.empty()) {
+      refuse_pickle(
+          "it has a tensor at byte {} whose bytes are not its values: save what "
+          "tensor.resolve_neg() gives",
+          at_);
+    }
     push({Kind::tensor, 0, {}, std::vector<Ref>(items.begin(), items.begin() + 4)});
   } else if (call && function.text == kRebuildParameter && has(0, Kind::tensor)) {
     stack_.push_back(arguments.items[0]);

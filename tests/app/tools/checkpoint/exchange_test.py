@@ -235,6 +235,20 @@ class Hostile(Exchange):
         (self.dir / "changed.pt").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
         self.assertIn("tensor large is damaged (CRC-32 ", self.refused("export", "changed.pt", "out.safetensors"))
         self.assertFalse((self.dir / "out.safetensors").exists())
+        at = whole.index(b"large")
+        (self.dir / "renamed.pt").write_bytes(whole[:at] + b"Large" + whole[at + 5:])
+        self.assertIn("data.pkl is damaged (CRC-32 ", self.refused("export", "renamed.pt", "out.safetensors"))
+
+    def test_a_file_that_was_saved_without_sums_is_read(self):
+        state = {name: tensor.detach() for name, tensor in states().items()}
+        self.save(state)
+        whole = (self.dir / "model.pt").read_bytes()
+        with zipfile.ZipFile(self.dir / "model.pt") as archive:
+            for sum_of in {entry.CRC for entry in archive.infolist()}:  # as torch.serialization.set_crc32_options(False) has it
+                whole = whole.replace(sum_of.to_bytes(4, "little"), bytes(4))
+        (self.dir / "plain.pt").write_bytes(whole)
+        self.checkpoint("export", "plain.pt", "out.pt")
+        self.equal(torch.load(self.dir / "out.pt", weights_only=True), state)
 
     def test_usage(self):
         self.save({"w": torch.zeros(2)})
