@@ -250,6 +250,11 @@ class Hostile(Exchange):
         self.checkpoint("export", "plain.pt", "out.pt")
         self.equal(torch.load(self.dir / "out.pt", weights_only=True), state)
 
+    def test_slices_of_ranks_are_named(self):
+        self.save({"w[0:2,0:1]": torch.zeros(2, 1), "w[0:2,1:2]": torch.zeros(2, 1), "list[0]": torch.zeros(1)})
+        self.assertIn("in slices, as ranks had them: 2 (w[0:2,0:1], ...); stoker.dcp.export joins them",
+                      self.checkpoint("export", "model.pt", "out.pt").stdout)
+
     def test_usage(self):
         self.save({"w": torch.zeros(2)})
         self.assertIn("End its name with .safetensors", self.refused("export", "model.pt", "out.txt", code=2))
