@@ -41,15 +41,30 @@ uint64_t bytes_in(const std::vector<WrittenTensor>& tensors) {
 }
 
 // What was left out, for people. Empty: nothing was.
-std::string without(const TensorSource& source) {
+std::string without(const StoredTensors& source) {
   const std::vector<std::string>& names = source.left_out();
   if (names.empty()) return "";
   return fmt::format("left out: {} values that are no tensors ({}{})\n", names.size(),
                      printable(names.front()), names.size() > 1 ? ", ..." : "");
 }
 
+// Tensors that ranks had by columns are in a set of stoker.dcp as slices, "name[0:9,2:4]".
+std::string in_slices(const std::vector<WrittenTensor>& tensors) {
+  std::vector<std::string> slices;
+  for (const WrittenTensor& tensor : tensors) {
+    const std::string& name = tensor.info.name;
+    const size_t open = name.find('[');
+    if (open == std::string::npos || !name.ends_with(']')) continue;
+    if (name.find(':', open) == std::string::npos) continue;
+    if (name.find_first_not_of("0123456789:,", open + 1) == name.size() - 1) slices.push_back(name);
+  }
+  if (slices.empty()) return "";
+  return fmt::format("in slices, as ranks had them: {} ({}{}); stoker.dcp.export joins them\n",
+                     slices.size(), printable(slices.front()), slices.size() > 1 ? ", ..." : "");
+}
+
 // The tensors of a source, as an export calls them.
-std::vector<WrittenTensor> chosen(const TensorSource& source, const ExportArguments& arguments) {
+std::vector<WrittenTensor> chosen(const StoredTensors& source, const ExportArguments& arguments) {
   const bool network = dynamic_cast<const SetSource*>(&source) != nullptr && !arguments.all;
   std::vector<WrittenTensor> tensors;
   for (size_t i = 0; i < source.tensors().size(); ++i) {
@@ -129,7 +144,7 @@ void check_name(const std::string& from, const std::string& name) {
 }
 
 // The tensors of the file, as the set will have them.
-std::vector<WrittenTensor> renamed(const TensorSource& file, const ImportArguments& arguments) {
+std::vector<WrittenTensor> renamed(const StoredTensors& file, const ImportArguments& arguments) {
   std::vector<WrittenTensor> tensors;
   for (size_t i = 0; i < file.tensors().size(); ++i) {
     TensorInfo info = file.tensors()[i];
@@ -196,6 +211,7 @@ ImportedSet write_import(const std::vector<WrittenTensor>& tensors, Manifest man
          store.full_path(manifest.step), manifest.step);
   }
   std::vector<TensorInfo> infos;
+  infos.reserve(tensors.size());
   for (const WrittenTensor& tensor : tensors) infos.push_back(tensor.info);
   const SetLayout layout = make_layout(FileLayout::safetensors, infos, 1);
   std::vector<WrittenTensor> ordered;
@@ -228,11 +244,12 @@ ExitCode export_checkpoint(const ExportArguments& arguments) {
                                {"bytes", bytes},
                                {"files", files},
                                {"left_out", source->left_out()}};
-  return print_result(arguments.json, json,
-                      fmt::format("{} tensors, {:.1f} MB, of {} {} -> {}\n{}", tensors.size(),
-                                  1e-6 * static_cast<double>(bytes), source->format(),
-                                  arguments.from, fmt::join(files, ", "), without(*source)),
-                      2);
+  return print_result(
+      arguments.json, json,
+      fmt::format("{} tensors, {:.1f} MB, of {} {} -> {}\n{}{}", tensors.size(),
+                  1e-6 * static_cast<double>(bytes), source->format(), arguments.from,
+                  fmt::join(files, ", "), without(*source), in_slices(tensors)),
+      2);
 }
 
 ExitCode import_checkpoint(const ImportArguments& arguments) {

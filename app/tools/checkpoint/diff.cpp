@@ -26,7 +26,7 @@ std::string described(const TensorInfo& tensor) {
 // The number of a tensor by its name.
 using ByName = std::map<std::string, size_t>;
 
-ByName by_name(const TensorSource& source, bool network) {
+ByName by_name(const StoredTensors& source, bool network) {
   ByName names;
   for (size_t i = 0; i < source.tensors().size(); ++i) {
     const std::string& name = source.tensors()[i].name;
@@ -153,7 +153,7 @@ bool CheckpointDifference::beyond(double tolerance) const {
   });
 }
 
-CheckpointDifference compare_checkpoints(const TensorSource& a, const TensorSource& b) {
+CheckpointDifference compare_checkpoints(const StoredTensors& a, const StoredTensors& b) {
   CheckpointDifference result;
   ByName names_a = by_name(a, false), names_b = by_name(b, false);
   const bool set_a = dynamic_cast<const SetSource*>(&a) != nullptr;

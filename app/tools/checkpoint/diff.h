@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/checkpoint/files/tensor_source.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -50,7 +50,7 @@ struct CheckpointDifference {
 
 // Reads every byte of both. Error(ExitCode::storage) where one of them is damaged; IoError. One
 // thread.
-CheckpointDifference compare_checkpoints(const TensorSource& a, const TensorSource& b);
+CheckpointDifference compare_checkpoints(const StoredTensors& a, const StoredTensors& b);
 
 // `stoker checkpoint diff`: prints which tensors of two checkpoints differ, and how far.
 // ExitCode::threshold where a tolerance was given, and is not kept. Errors as open_tensors().

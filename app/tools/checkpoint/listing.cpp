@@ -127,7 +127,8 @@ void CheckpointSets::add_places(const std::string& tier, const FileTree& tree,
   places_.push_back({std::make_unique<SetStore>(tier, tree, directory)});
   for (const std::string& name : tree.list(directory)) {
     if (rank_of(name) < 0) continue;
-    places_.push_back({std::make_unique<SetStore>(tier, tree, directory + "/" + name), {}, true});
+    const std::string part = fmt::format("{}/{}", directory, name);
+    places_.push_back({std::make_unique<SetStore>(tier, tree, part), {}, true});
   }
 }
 

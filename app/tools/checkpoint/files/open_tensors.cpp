@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kZipBegin = "PK\x03\x04";
 constexpr size_t kBeginBytes = 8;
 
-std::unique_ptr<TensorSource> open_folder(const std::string& path) {
+std::unique_ptr<StoredTensors> open_folder(const std::string& path) {
   std::error_code error;
   const fs::path folder = path;
   if (fs::exists(folder / kManifestName, error)) return std::make_unique<SetSource>(path);
@@ -36,7 +36,7 @@ std::unique_ptr<TensorSource> open_folder(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<TensorSource> open_tensors(const std::string& path) {
+std::unique_ptr<StoredTensors> open_tensors(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return open_folder(path);
   if (path.ends_with(".index.json")) return open_safetensors_index(path);

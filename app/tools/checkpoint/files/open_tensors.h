@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "app/tools/checkpoint/files/tensor_source.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 
 namespace stoker {
 
@@ -11,6 +11,6 @@ namespace stoker {
 // or its index; a file of torch.save; a folder of transformers, which holds model.safetensors, or
 // the index of its shards. Error(ExitCode::environment) where there is nothing that could be one,
 // with what could; ExitCode::storage for what is damaged, or of another kind.
-std::unique_ptr<TensorSource> open_tensors(const std::string& path);
+std::unique_ptr<StoredTensors> open_tensors(const std::string& path);
 
 }  // namespace stoker

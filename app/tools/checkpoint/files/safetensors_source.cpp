@@ -87,9 +87,9 @@ Placed placed(const InputFile& file, const std::string& name, const Json& entry)
 }
 
 // One file, or all that an index names.
-class Safetensors final : public TensorSource {
+class Safetensors final : public StoredTensors {
  public:
-  explicit Safetensors(const std::string& format) : TensorSource(format) {}
+  explicit Safetensors(const std::string& format) : StoredTensors(format) {}
 
   // Adds the tensors of a file, in the order of their bytes.
   void add(const std::string& path) {
@@ -175,13 +175,13 @@ std::map<std::string, std::vector<std::string>> files_of_index(const InputFile& 
 
 }  // namespace
 
-std::unique_ptr<TensorSource> open_safetensors(const std::string& path) {
+std::unique_ptr<StoredTensors> open_safetensors(const std::string& path) {
   auto source = std::make_unique<Safetensors>("safetensors");
   source->add(path);
   return source;
 }
 
-std::unique_ptr<TensorSource> open_safetensors_index(const std::string& path) {
+std::unique_ptr<StoredTensors> open_safetensors_index(const std::string& path) {
   const InputFile index(path);
   const auto folder = std::filesystem::path(path).parent_path();
   auto source = std::make_unique<Safetensors>("safetensors in shards");

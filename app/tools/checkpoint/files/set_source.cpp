@@ -9,7 +9,7 @@
 namespace stoker {
 
 SetSource::SetSource(const std::string& path)
-    : TensorSource("a checkpoint set"),
+    : StoredTensors("a checkpoint set"),
       tree_(std::filesystem::canonical(path).parent_path().native()),
       directory_(to_text(std::filesystem::canonical(path).filename().native())),
       files_(tree_),
@@ -39,9 +39,9 @@ std::optional<TensorSum> SetSource::sum(size_t tensor) const {
 }
 
 std::string SetSource::place(size_t tensor) const {
-  const std::string set = files_.full(directory_);
-  if (where_[tensor].empty()) return set;
-  return set + "/" + manifest_.layout.files[where_[tensor].front().file].name;
+  std::string path = files_.full(directory_);
+  if (where_[tensor].empty()) return path;
+  return path + "/" + manifest_.layout.files[where_[tensor].front().file].name;
 }
 
 }  // namespace stoker

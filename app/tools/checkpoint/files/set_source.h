@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/tools/checkpoint/files/tensor_source.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 #include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/sets/set_files.h"
 #include "io/storage/file_tree.h"
@@ -15,7 +15,7 @@ namespace stoker {
 inline constexpr std::string_view kModelPrefix = "model.";
 
 // A set of ours, as a directory of files. Any thread.
-class SetSource final : public TensorSource {
+class SetSource final : public StoredTensors {
  public:
   // path: the directory with its manifest. DamagedSet where the manifest or the size of a file is
   // not what was written; IoError.

@@ -144,6 +144,7 @@ std::vector<std::string> write_torch(const std::vector<WrittenTensor>& tensors,
                                      const std::string& path) {
   const std::unique_ptr<AtomicFile> file = new_file(path);
   std::vector<TensorInfo> infos;
+  infos.reserve(tensors.size());
   for (const WrittenTensor& tensor : tensors) infos.push_back(tensor.info);
   ZipWriter zip(*file);
   zip.add("archive/data.pkl", state_pickle(infos));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/checkpoint/files/tensor_source.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 
 namespace stoker {
 
@@ -12,7 +12,7 @@ namespace stoker {
 // source must outlive it.
 struct WrittenTensor {
   TensorInfo info;
-  const TensorSource* source = nullptr;
+  const StoredTensors* source = nullptr;
   size_t index = 0;  // in the source
 };
 

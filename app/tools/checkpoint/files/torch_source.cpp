@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <isa-l.h>
 
 #include <algorithm>
 #include <cstring>
@@ -65,10 +66,10 @@ std::vector<uint8_t> gathered(const PickledTensor& tensor, Bytes storage, uint64
   return result;
 }
 
-class TorchFile final : public TensorSource {
+class TorchFile final : public StoredTensors {
  public:
   explicit TorchFile(const std::string& path)
-      : TensorSource("a file of torch.save"), file_(path), entries_(read_zip(file_)) {
+      : StoredTensors("a file of torch.save"), file_(path), entries_(read_zip(file_)) {
     find_archive();
     check_order();
     const StoredEntry& pickle = entries_.at(archive_ + std::string(kPickleName));
@@ -76,9 +77,18 @@ class TorchFile final : public TensorSource {
       file_.refuse(
           fmt::format("its data.pkl has {} bytes; at most {} are read", pickle.bytes, kMaxPickle));
     }
+    summed_ = pickle.crc32 != 0;
+    const std::string text = file_.text(pickle.offset, pickle.bytes);
+    const uint32_t sum =
+        crc32_gzip_refl(0, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    if (summed_ && sum != pickle.crc32) {
+      file_.refuse(fmt::format(
+          "data.pkl is damaged (CRC-32 {:08x}, expected {:08x}): take another copy of the file",
+          sum, pickle.crc32));
+    }
     PickledState state;
     try {
-      state = read_state_pickle(file_.text(pickle.offset, pickle.bytes));
+      state = read_state_pickle(text);
     } catch (const Error& error) {
       file_.refuse(std::string("data.pkl: ") + error.what());
     }
@@ -176,7 +186,7 @@ class TorchFile final : public TensorSource {
     }
     const uint64_t offset = *bytes == 0 ? 0 : tensor.offset * element;
     View view{record->second.offset + offset, *bytes == 0 || row_major(tensor)};
-    if (*bytes == record->second.bytes && view.dense) {
+    if (summed_ && *bytes == record->second.bytes && view.dense) {
       view.sum = TensorSum{TensorSum::Kind::crc32, record->second.crc32};
     }
     tensors_.push_back({tensor.name, tensor.dtype, tensor.shape, *bytes});
@@ -187,6 +197,8 @@ class TorchFile final : public TensorSource {
   const InputFile file_;
   const std::map<std::string, StoredEntry> entries_;
   std::string archive_;
+  // torch.serialization.set_crc32_options(False) puts 0 for every sum.
+  bool summed_ = true;
   std::vector<View> views_;
   mutable std::mutex mutex_;  // of the tensor that was put into order last
   mutable size_t in_order_of_ = SIZE_MAX;
@@ -195,7 +207,7 @@ class TorchFile final : public TensorSource {
 
 }  // namespace
 
-std::unique_ptr<TensorSource> open_torch(const std::string& path) {
+std::unique_ptr<StoredTensors> open_torch(const std::string& path) {
   return std::make_unique<TorchFile>(path);
 }
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "app/tools/checkpoint/files/tensor_source.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 
 namespace stoker {
 
@@ -12,6 +12,6 @@ namespace stoker {
 // together with dots. Tensors that share a storage are each read as a tensor of their own, and
 // those that do not lie in row-major order are put into it. Error(ExitCode::storage) with what is
 // in the way; IoError.
-std::unique_ptr<TensorSource> open_torch(const std::string& path);
+std::unique_ptr<StoredTensors> open_torch(const std::string& path);
 
 }  // namespace stoker

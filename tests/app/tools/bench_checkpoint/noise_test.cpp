@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <vector>
 
 #include "io/core/random.h"
@@ -56,12 +57,37 @@ TEST(Noise, any_part_of_it_can_be_made_by_itself) {
   EXPECT_NE(noise(1, 0, 64), noise(2, 0, 64));
 }
 
-TEST(Noise, does_not_compress) {
-  const std::vector<uint8_t> bytes = noise(5, 0, 1 << 20);
+uint64_t compressed(const std::vector<uint8_t>& bytes, int level) {
   uLongf size = compressBound(bytes.size());
   std::vector<uint8_t> packed(size);
-  ASSERT_EQ(compress2(packed.data(), &size, bytes.data(), bytes.size(), 6), Z_OK);
-  EXPECT_GT(size, bytes.size());
+  EXPECT_EQ(compress2(packed.data(), &size, bytes.data(), bytes.size(), level), Z_OK);
+  return size;
+}
+
+TEST(Noise, does_not_compress) {
+  const std::vector<uint8_t> bytes = noise(5, 0, 4 << 20);
+  for (const int level : {1, 6, 9}) EXPECT_GT(compressed(bytes, level), bytes.size()) << level;
+  // Beside bytes of three in four values, which do.
+  std::vector<uint8_t> fewer = bytes;
+  for (uint8_t& byte : fewer) byte = static_cast<uint8_t>(byte % 192);
+  EXPECT_LT(compressed(fewer, 6), fewer.size() * 97 / 100);
+}
+
+// A device that looks for equal blocks finds none: not in a rank, nor in another rank or step.
+TEST(Noise, no_block_occurs_twice) {
+  constexpr size_t kSector = 512;
+  std::set<std::vector<uint8_t>> seen;
+  size_t sectors = 0;
+  for (const uint64_t rank : {0, 1, 511}) {
+    for (const uint64_t step : {1, 2}) {
+      const std::vector<uint8_t> bytes = noise(mix(rank, step), 0, 4 * kNoiseBlock);
+      for (size_t at = 0; at < bytes.size(); at += kSector, ++sectors) {
+        const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+        seen.emplace(begin, begin + 16);
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), sectors);
 }
 
 TEST(Noise, its_speed_is_measured_beside_that_of_memory) {

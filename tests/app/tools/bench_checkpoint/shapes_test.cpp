@@ -55,6 +55,14 @@ TEST(Shapes, ranks_have_the_published_sizes) {
   EXPECT_NEAR(gib_of("llama3-8b", 0), 13.1, 0.05);
 }
 
+// What DLIO's rules give, computed by themselves; to the byte.
+TEST(Shapes, the_first_rank_has_every_byte_that_dlio_gives_it) {
+  EXPECT_EQ(bytes_of("llama3-8b", 0), 14'053'202'944u);
+  EXPECT_EQ(bytes_of("llama3-70b", 0), 15'287'602'688u);
+  EXPECT_EQ(bytes_of("llama3-405b", 0), 13'226'441'600u);
+  EXPECT_EQ(bytes_of("llama3-1t", 0), 19'290'292'860u);
+}
+
 TEST(Shapes, the_sum_over_all_ranks_is_the_checkpoint) {
   const CheckpointShape& shape = find_shape("llama3-405b");
   uint64_t sum = 0;

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "app/tools/checkpoint/element_values.h"
-#include "tests/support/tensors.h"
+#include "tests/app/tools/checkpoint/tensors.h"
 
 namespace stoker {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "app/tools/checkpoint/files/set_source.h"
 #include "io/checkpoint/restoring/loaded_state.h"
+#include "tests/app/tools/checkpoint/tensors.h"
 #include "tests/support/errors.h"
 #include "tests/support/storages.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/support/tensors.h"
 
 namespace stoker {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "app/tools/checkpoint/files/open_tensors.h"
 #include "io/core/text/json.h"
+#include "tests/app/tools/checkpoint/tensors.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/support/tensors.h"
 
 // What is written of tensors is what is read of them, in each format.
 

@@ -2,9 +2,9 @@
 
 #include "app/tools/checkpoint/files/input_file.h"
 #include "app/tools/checkpoint/files/safetensors_source.h"
+#include "tests/app/tools/checkpoint/tensors.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/support/tensors.h"
 
 // Headers that contradict themselves, or the file.
 

@@ -7,9 +7,9 @@
 
 #include "app/tools/checkpoint/files/open_tensors.h"
 #include "app/tools/checkpoint/files/zip_writer.h"
+#include "tests/app/tools/checkpoint/tensors.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/support/tensors.h"
 
 // Pickles by hand, as others might write them: what pickletools calls each instruction stands
 // beside.
@@ -97,7 +97,7 @@ TEST(StatePickle, what_would_run_something_is_refused_by_name) {
   EXPECT_NE(said(evil).find("asks for posix.system, which is no part of a state dict"),
             std::string::npos);
   for (const char* name : {"builtins\neval", "torch\nload", "torch.storage\n_load_from_bytes",
-                           "collections\nCounter", "torch\nQInt8Storage", "numpy\nndarray"}) {
+                           "collections\nCounter", "numpy\nndarray"}) {
     const std::string global = std::string("c") + name + "\n";
     EXPECT_NE(said(kProto + global + ")R.").find("asks for"), std::string::npos) << name;
   }
@@ -111,6 +111,30 @@ TEST(StatePickle, what_would_run_something_is_refused_by_name) {
             std::string::npos);
   EXPECT_NE(said(kProto + word("x") + ")R.").find("calls something"), std::string::npos);
   EXPECT_NE(said(kProto + word("x") + "Q.").find("no storage"), std::string::npos);
+}
+
+TEST(StatePickle, tensors_of_other_kinds_are_named) {
+  for (const std::string name :
+       {"torch\nQInt8Storage", "torch\nComplexFloatStorage", "torch._utils\n_rebuild_tensor_v3"}) {
+    EXPECT_NE(said(kProto + "c" + name + "\n)R.").find("only dense ones are, of F64"),
+              std::string::npos)
+        << name;
+  }
+  // A view with torch's "neg" bit: {"neg": True} behind the hooks.
+  const std::string plain = view(6, 0, {6}, {1});
+  const std::string neg = plain.substr(0, plain.size() - 2) + "}(" + word("neg") + "\x88" + "utR";
+  EXPECT_NE(said(state(word("x") + neg)).find("whose bytes are not its values"), std::string::npos);
+  EXPECT_EQ(read_state_pickle(state(word("x") + plain.substr(0, plain.size() - 2) + "}tR"))
+                .tensors.size(),
+            1u);
+}
+
+TEST(StatePickle, numbers_that_are_no_size_are_left_out) {
+  const std::string seed = "\x8a\x10" + std::string(16, '\x55');  // LONG1, 16 bytes
+  const std::string below = "\x8a\x01\xff", large = std::string("\x8a\x05\0\0\0\x40\0", 7);
+  const PickledState read =
+      read_state_pickle(state(word("seed") + seed + word("below") + below + word("large") + large));
+  EXPECT_EQ(read.others, (std::vector<std::string>{"seed", "below", "large"}));
 }
 
 TEST(StatePickle, every_truncation_and_every_changed_byte_ends_well) {

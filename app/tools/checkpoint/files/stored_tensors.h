@@ -23,11 +23,11 @@ struct TensorSum {
 // The tensors of a checkpoint of whatever format, for reading. When one is made, its names, types,
 // shapes and places have been checked against each other and against the sizes of its files, and
 // no tensor's bytes were read. Any thread.
-class TensorSource {
+class StoredTensors {
  public:
-  virtual ~TensorSource() = default;
-  TensorSource(const TensorSource&) = delete;
-  TensorSource& operator=(const TensorSource&) = delete;
+  virtual ~StoredTensors() = default;
+  StoredTensors(const StoredTensors&) = delete;
+  StoredTensors& operator=(const StoredTensors&) = delete;
 
   // In the order of the file. No name occurs twice.
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
@@ -45,7 +45,7 @@ class TensorSource {
   virtual std::string place(size_t tensor) const = 0;
 
  protected:
-  explicit TensorSource(std::string format) : format_(std::move(format)) {}
+  explicit StoredTensors(std::string format) : format_(std::move(format)) {}
   std::vector<TensorInfo> tensors_;
   std::vector<std::string> left_out_;
 
@@ -57,7 +57,7 @@ class TensorSource {
 // with what the file says of the whole. One thread; the source must outlive it.
 class TensorPieces {
  public:
-  TensorPieces(const TensorSource& source, size_t tensor, uint64_t elements_at_once);
+  TensorPieces(const StoredTensors& source, size_t tensor, uint64_t elements_at_once);
   // The bytes that follow, which are valid until the next call. Empty: that was all.
   // Error(ExitCode::storage) where the sum of all of them is another one.
   Bytes next();
@@ -65,7 +65,7 @@ class TensorPieces {
  private:
   void check() const;
 
-  const TensorSource& source_;
+  const StoredTensors& source_;
   const size_t tensor_;
   const uint64_t most_;
   const std::optional<TensorSum> expected_;

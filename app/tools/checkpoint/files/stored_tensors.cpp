@@ -1,4 +1,4 @@
-#include "app/tools/checkpoint/files/tensor_source.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 
 #include <fmt/format.h>
 #include <isa-l.h>
@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-TensorPieces::TensorPieces(const TensorSource& source, size_t tensor, uint64_t elements_at_once)
+TensorPieces::TensorPieces(const StoredTensors& source, size_t tensor, uint64_t elements_at_once)
     : source_(source),
       tensor_(tensor),
       most_(elements_at_once * dtype_bytes(source.tensors()[tensor].dtype)),

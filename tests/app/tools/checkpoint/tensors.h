@@ -5,15 +5,15 @@
 #include <utility>
 #include <vector>
 
-#include "app/tools/checkpoint/files/tensor_source.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 #include "app/tools/checkpoint/files/tensor_writer.h"
 
 namespace stoker {
 
 // Tensors in memory.
-class MemoryTensors final : public TensorSource {
+class MemoryTensors final : public StoredTensors {
  public:
-  MemoryTensors() : TensorSource("tensors in memory") {}
+  MemoryTensors() : StoredTensors("tensors in memory") {}
 
   MemoryTensors& add(const std::string& name, const std::string& dtype,
                      const std::vector<int64_t>& shape, std::vector<uint8_t> bytes) {
@@ -43,7 +43,7 @@ class MemoryTensors final : public TensorSource {
 };
 
 // All bytes of a tensor.
-inline std::vector<uint8_t> all_bytes(const TensorSource& source, size_t tensor) {
+inline std::vector<uint8_t> all_bytes(const StoredTensors& source, size_t tensor) {
   std::vector<uint8_t> bytes;
   TensorPieces pieces(source, tensor, 7);
   for (Bytes piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
@@ -53,7 +53,7 @@ inline std::vector<uint8_t> all_bytes(const TensorSource& source, size_t tensor)
 }
 
 // What is to be written of a source: all of it, under its own names.
-inline std::vector<WrittenTensor> whole_of(const TensorSource& source) {
+inline std::vector<WrittenTensor> whole_of(const StoredTensors& source) {
   std::vector<WrittenTensor> tensors;
   for (size_t i = 0; i < source.tensors().size(); ++i) {
     tensors.push_back({source.tensors()[i], &source, i});
@@ -62,7 +62,7 @@ inline std::vector<WrittenTensor> whole_of(const TensorSource& source) {
 }
 
 // Empty: both have the same tensors, by name, bit for bit; else a name.
-inline std::string first_difference(const TensorSource& a, const TensorSource& b) {
+inline std::string first_difference(const StoredTensors& a, const StoredTensors& b) {
   if (a.tensors().size() != b.tensors().size()) return "their number";
   for (size_t i = 0; i < a.tensors().size(); ++i) {
     size_t other = 0;
