@@ -255,6 +255,8 @@ ExitCode export_checkpoint(const ExportArguments& arguments) {
 ExitCode import_checkpoint(const ImportArguments& arguments) {
   const auto file = open_tensors(arguments.from);
   std::vector<WrittenTensor> tensors = renamed(*file, arguments);
+  const size_t imported = tensors.size();
+  const uint64_t imported_bytes = bytes_in(tensors);
   Manifest manifest;
   manifest.training = {{"imported", readable(arguments.from)}};
   std::unique_ptr<SetSource> like;
@@ -278,13 +280,14 @@ ExitCode import_checkpoint(const ImportArguments& arguments) {
                                {"resumable", like != nullptr},
                                {"left_out", file->left_out()}};
   const std::string next =
-      like ? "go on from it by checkpoint.resume=" + set.path
+      like ? fmt::format("all else is that of {}: go on from it by checkpoint.resume={}",
+                         arguments.like, set.path)
            : "no run goes on from it, for it has no record of a training: import "
              "it with --like SET for that";
   return print_result(arguments.json, json,
-                      fmt::format("{} tensors, {:.1f} MB, of {} {} -> {}\n{}{}\n", tensors.size(),
-                                  1e-6 * static_cast<double>(bytes), file->format(), arguments.from,
-                                  set.path, without(*file), next),
+                      fmt::format("{} tensors, {:.1f} MB, of {} {} -> {}\n{}{}\n", imported,
+                                  1e-6 * static_cast<double>(imported_bytes), file->format(),
+                                  arguments.from, set.path, without(*file), next),
                       2);
 }
 
