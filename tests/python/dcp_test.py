@@ -5,7 +5,6 @@ import logging
 import os
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -269,51 +268,6 @@ class AsynchronousTest(FolderTest):
                 folder = self.folder / f"{kind}-{snapshot}"
                 in_ranks(2, save_beside_training, folder, kind, snapshot)
                 in_ranks(2, check_tens, folder, kind)
-
-
-STAGED_COLUMNS = 500_000  # 96 MB for each of two ranks
-
-
-def resident():
-    with open("/proc/self/status", encoding="utf-8") as status:
-        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:"))
-
-
-def save_staged(rank, folder, kind, asynchronous):
-    training = Training(STAGED_COLUMNS)
-    training.go_to(0)
-    before = resident()
-    with stoker.dcp.StorageWriter(sections(folder, kind, staging_memory="64MiB", keep_last=9)) as writer:
-        for step in (1, 2):
-            training.go_to(step)
-            if asynchronous:
-                # Of the first one DCP is given a copy; the second is read where it is.
-                future = dcp.async_save(training.state(), storage_writer=writer.at(step))
-                writer.finish_copy()
-                training.go_to(-1)
-                future.result()
-            else:
-                dcp.save(training.state(), checkpoint_id=str(step), storage_writer=writer)
-        assert writer.lost == 0, writer.last_error
-    if not asynchronous:
-        assert resident() - before < 130e6, resident() - before  # two whole states would be 192 MB
-
-
-def load_staged(rank, folder, kind):
-    training = Training(STAGED_COLUMNS)
-    for step in (1, 2):
-        assert training.load(stoker.dcp.StorageReader(sections(folder, kind)), str(step)) == step
-
-
-@unittest.skipIf(MISSING, MISSING)
-class StagingTest(FolderTest):
-    def test_a_state_goes_through_memory_that_is_less_than_it(self):
-        for kind, asynchronous in (("burst_buffer", False), ("direct", True), *((("direct", False),) if LONG else ())):
-            with self.subTest(kind=kind, asynchronous=asynchronous):
-                folder = self.folder / f"{kind}-{asynchronous}"
-                in_ranks(2, save_staged, folder, kind, asynchronous)
-                in_ranks(2, load_staged, folder, kind)
-                shutil.rmtree(folder)
 
 
 def refuse(rank, folder):
