@@ -75,8 +75,7 @@ ShapePlan plan_shape(const CheckpointBenchArguments& arguments,
   }
   plan.ranks = arguments.rank;
   std::ranges::sort(plan.ranks);
-  const auto repeated = std::ranges::unique(plan.ranks);
-  plan.ranks.erase(repeated.begin(), repeated.end());
+  plan.ranks.erase(std::unique(plan.ranks.begin(), plan.ranks.end()), plan.ranks.end());
   if (plan.ranks.empty() || plan.ranks.front() < 0 || plan.ranks.back() >= plan.parallel.ranks()) {
     throw Error(ExitCode::config,
                 fmt::format("--rank {}: {} has ranks 0 to {}", fmt::join(arguments.rank, ","),
