@@ -82,7 +82,7 @@ def make_set(path, gigabytes):
 
 def find_memory(size):
     """Writes to as much memory and gives it back; again after a slow time, for the kernel need not give the same next."""
-    for _ in range(4):
+    for _ in range(2):
         begin = time.perf_counter()
         with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
             memory.madvise(mmap.MADV_HUGEPAGE)
@@ -93,18 +93,21 @@ def find_memory(size):
 
 
 def prepare(path, state):
-    """Makes the page cache so, and proves it."""
+    """Makes the page cache so."""
     if state == "cold":
-        share = page_cache.drop([path])
-        good = share <= 0.03
-    else:
-        with open(path, "rb", buffering=0) as file:
-            while file.read(PIECE):
-                pass
-            size = os.fstat(file.fileno()).st_size
-            share = page_cache.cached_bytes(file.fileno(), size) / size
-        good = share >= 0.97
-    if not good:
+        page_cache.drop([path])
+        return
+    with open(path, "rb", buffering=0) as file:
+        while file.read(PIECE):
+            pass
+
+
+def prove(path, state):
+    """Ends the program where the page cache is not so."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        share = page_cache.cached_bytes(file.fileno(), size) / size
+    if share > 0.03 if state == "cold" else share < 0.97:
         sys.exit(f"{path} is not {state}: {100 * share:.1f} % of it is in the page cache")
     return share
 
@@ -188,8 +191,9 @@ def worker(name, path, state, device):
     load = LOADERS[name](path, device)
     if device != "cpu":
         torch.zeros(1, device=device)  # the context
-    find_memory(os.path.getsize(path))
-    share = prepare(path, state)
+    prepare(path, state)
+    find_memory(os.path.getsize(path))  # last, for the host takes it back
+    share = prove(path, state)
     begin = time.perf_counter()
     tensors, keep = load()
     for tensor in tensors.values():
@@ -240,6 +244,7 @@ class Comparison:
         files = [path] if os.path.isfile(path) else pathlib.Path(path).glob("*.safetensors")
         for file in files:
             prepare(file, state)
+            prove(file, state)
         cold = ["--cold"] if state == "cold" else []
         done = subprocess.run([STOKER, "bench", "load", path, "--rounds", "1", "--json", *cold], check=True, capture_output=True, text=True)
         return json.loads(done.stdout)["results"][0]["seconds"]["median"]
@@ -248,6 +253,7 @@ class Comparison:
     def by_fio(path, state):
         """32 requests of 1 MiB in flight, past the page cache, into memory that it uses again; the same when warm."""
         prepare(path, state)
+        prove(path, state)
         size = os.path.getsize(path) // (1 << 20) * (1 << 20)
         done = subprocess.run(["fio", "--name=x", "--rw=read", "--bs=1m", f"--size={size}", f"--filename={path}", "--direct=1", "--readonly",
                                "--ioengine=io_uring", "--iodepth=32", "--fixedbufs", "--output-format=json", "--invalidate=0"],

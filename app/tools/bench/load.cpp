@@ -73,7 +73,7 @@ class LoadSubject {
   // take seconds to find what was never used, and that is no matter of who reads. Again after a
   // slow time, for the kernel need not give the same memory next.
   void find_memory() const {
-    constexpr int kMost = 4;
+    constexpr int kMost = 2;
     constexpr double kUsedBytesPerS = 3e9;
     double pace = 0;
     for (int i = 0; i < kMost && pace < kUsedBytesPerS; ++i) {
