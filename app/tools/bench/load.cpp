@@ -59,8 +59,8 @@ class LoadSubject {
     }
     if (!arguments.tier.empty()) open_tier(arguments, log);
     for (const std::string& file : arguments.files) {
-      sources_.push_back(tier_ ? source_on_tier(file) : tensor_source(file, trees_.emplace_back()));
-      const TensorSource& source = sources_.back();
+      sources_.push_back(tier_ ? source_on_tier(file) : load_source(file, trees_.emplace_back()));
+      const LoadSource& source = sources_.back();
       set_ = set_ || source.from.exists(source.path + "/" + kManifestName);
     }
     if (set_ && sources_.size() > 1) {
@@ -144,7 +144,7 @@ class LoadSubject {
     tier_ = component.create({tier_name_, log.notify(), &hub_, &meter});
   }
 
-  TensorSource source_on_tier(const std::string& key) const {
+  LoadSource source_on_tier(const std::string& key) const {
     const FileTree* const tree = files_of(*tier_);
     return {tree != nullptr ? SetFiles(*tree) : SetFiles(*tier_, tier_name_), key};
   }
@@ -169,8 +169,8 @@ class LoadSubject {
   StorageInfo info_;
   std::unique_ptr<Storage> tier_;
   std::deque<std::optional<FileTree>> trees_;
-  std::vector<TensorSource> sources_;
-  std::vector<TensorSource> files_;  // of sources_, or of the set
+  std::vector<LoadSource> sources_;
+  std::vector<LoadSource> files_;  // of sources_, or of the set
   uint64_t bytes_ = 0;
   bool set_ = false;
   PieceReport report_;
