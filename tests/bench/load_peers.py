@@ -14,7 +14,7 @@ InstantTensor needs a GPU, and is left out without one. fastsafetensors runs wit
 
 load_peers.py --dir DIRECTORY [--gb 1 8] [--rounds 5] [--states cold warm] [--device cpu|cuda] [--only NAME ...]
 
-DIRECTORY: on the disk that is to be measured, with room for the files and for an environment (DIRECTORY/v-load), which is made by pip where
+DIRECTORY: on the disk that is to be measured, with room for twice the largest file, and for an environment (DIRECTORY/v-load), which is made by pip where
 it is not there: with the packages of this Python's as far as it has them. Needs fio, and the module of build/python (STOKER_PYTHON=ON).
 """
 import argparse
