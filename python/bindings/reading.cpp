@@ -69,9 +69,9 @@ void Reading::run(const std::stop_token& stop) {
 
 // Sets are read here already: their checksums are compared on the way.
 void Reading::open() {
-  std::vector<TensorSource> sources;
+  std::vector<LoadSource> sources;
   for (const std::string& path : wanted_.paths) {
-    const TensorSource source = tensor_source(path, trees_.emplace_back());
+    const LoadSource source = load_source(path, trees_.emplace_back());
     if (source.from.exists(source.path + "/" + kManifestName)) {
       read_one_set(source);
     } else {
@@ -115,7 +115,7 @@ void Reading::read() {
   files_->read(memory, wanted_.threads);
 }
 
-void Reading::read_one_set(const TensorSource& source) {
+void Reading::read_one_set(const LoadSource& source) {
   Manifest manifest = read_manifest(source.from, source.path);
   const std::vector<size_t> files = whole_set(source.from, source.path, manifest);
   Room room;

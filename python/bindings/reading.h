@@ -70,7 +70,7 @@ class Reading {
   void run(const std::stop_token& stop);
   void open();
   void read();
-  void read_one_set(const TensorSource& source);
+  void read_one_set(const LoadSource& source);
   void add_images(const LoadedState& state);
 
   Wanted wanted_;

@@ -126,7 +126,7 @@ def _named(images: list[Any], memory: list[Any]) -> dict[str, Any]:
             if kind is None:
                 raise mistake(f"{path}: tensor {name}: this PyTorch has no {DTYPES[dtype]}")
             part = whole[begin : begin + size]
-            if begin % kind.itemsize:
+            if begin % torch.empty(0, dtype=kind).element_size():
                 part = part.clone()  # its writer did not align it
             add(tensors, path, name, part.view(kind).reshape(shape))
     return tensors

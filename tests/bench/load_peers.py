@@ -5,19 +5,22 @@ InstantTensor, and beside fio with the same requests, interleaved, cold and warm
 Each reading is a process of its own, in which everything was imported before the clock starts. It ends when every tensor is there and a
 byte of each of its pages was read: a mapped file is not read before. Cold: the file was evicted, and mincore(2) says that at most 3 % of
 it is in the page cache right before the clock starts; warm: that at least 97 % is. A reading for which that does not hold ends the
-program. After the clock each tensor is compared with the file, at its begin and end. Printed are seconds (median, min to max), GB/s and,
+program. Before it each process writes to as much memory as it will need, and gives it back: the host of a virtual machine may take seconds
+to find memory that was never used. After the clock each tensor is compared with the file, at its begin and end. The file is that of a set of
+checkpoints, which `stoker bench load` also reads as one: with its checksums. Printed are seconds (median, min to max), GB/s and,
 round by round, how many times as fast as safetensors' load_file, and the share of fio's rate.
 
 InstantTensor needs a GPU, and is left out without one. fastsafetensors runs with nogds=True (no GPUDirect Storage).
 
 load_peers.py --dir DIRECTORY [--gb 1 8] [--rounds 5] [--states cold warm] [--device cpu|cuda] [--only NAME ...]
 
-DIRECTORY: on the disk that is to be measured, with room for the files and for an environment (DIRECTORY/v-load), which is made by pip where
+DIRECTORY: on the disk that is to be measured, with room for twice the largest file, and for an environment (DIRECTORY/v-load), which is made by pip where
 it is not there: with the packages of this Python's as far as it has them. Needs fio, and the module of build/python (STOKER_PYTHON=ON).
 """
 import argparse
 import importlib.util
 import json
+import mmap
 import os
 import pathlib
 import shutil
@@ -48,15 +51,14 @@ def model(gigabytes):
 
 
 def make_file(path, gigabytes):
-    """Bytes that no file system makes smaller. What is there is left alone."""
+    """Bytes that no file system makes smaller."""
     header, end = {}, 0
     for name, dtype, shape, size in model(gigabytes):
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
         end += size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    if path.exists() and path.stat().st_size == 8 + len(text) + end:
-        return
+    path.parent.mkdir(parents=True, exist_ok=True)
     print(f"writing {path}", flush=True)
     noise = os.urandom(PIECE)
     with open(path, "wb") as file:
@@ -68,19 +70,44 @@ def make_file(path, gigabytes):
         os.fsync(file.fileno())
 
 
+def make_set(path, gigabytes):
+    """A set of one file at `path`, whose bytes no file system makes smaller. What is there is left alone."""
+    if path.exists():
+        return
+    plain = path.parents[1] / "plain.safetensors"
+    make_file(plain, gigabytes)
+    subprocess.run([STOKER, "checkpoint", "import", plain, path.parents[1]], check=True, stdout=subprocess.DEVNULL)
+    plain.unlink()
+
+
+def find_memory(size):
+    """Writes to as much memory and gives it back; again after a slow time, for the kernel need not give the same next."""
+    for _ in range(2):
+        begin = time.perf_counter()
+        with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+            memory.madvise(mmap.MADV_HUGEPAGE)
+            for at in range(0, size, mmap.PAGESIZE):
+                memory[at] = 1
+        if time.perf_counter() - begin < 0.5e-9 * size:
+            break
+
+
 def prepare(path, state):
-    """Makes the page cache so, and proves it."""
+    """Makes the page cache so."""
     if state == "cold":
-        share = page_cache.drop([path])
-        good = share <= 0.03
-    else:
-        with open(path, "rb", buffering=0) as file:
-            while file.read(PIECE):
-                pass
-            size = os.fstat(file.fileno()).st_size
-            share = page_cache.cached_bytes(file.fileno(), size) / size
-        good = share >= 0.97
-    if not good:
+        page_cache.drop([path])
+        return
+    with open(path, "rb", buffering=0) as file:
+        while file.read(PIECE):
+            pass
+
+
+def prove(path, state):
+    """Ends the program where the page cache is not so."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        share = page_cache.cached_bytes(file.fileno(), size) / size
+    if share > 0.03 if state == "cold" else share < 0.97:
         sys.exit(f"{path} is not {state}: {100 * share:.1f} % of it is in the page cache")
     return share
 
@@ -103,18 +130,13 @@ def by_runai(path, device):
     from runai_model_streamer import SafetensorsStreamer
 
     def load():
-        streamer = SafetensorsStreamer()
+        streamer = SafetensorsStreamer().__enter__()  # pylint: disable=unnecessary-dunder-call
         streamer.stream_file(path)
         tensors = {}
         for name, tensor in streamer.get_tensors():
             tensors[name] = tensor if device == "cpu" else tensor.to(device)
         return tensors, streamer
     return load
-
-
-def by_runai_direct(path, device):
-    os.environ["RUNAI_STREAMER_DIRECTIO"] = "1"
-    return by_runai(path, device)
 
 
 def by_fastsafetensors(path, device):
@@ -140,9 +162,9 @@ def by_instanttensor(path, device):
 
 
 LOADERS = {"stoker.load_safetensors": by_stoker, "safetensors load_file": by_safetensors, "Run:ai streamer": by_runai,
-           "Run:ai streamer, O_DIRECT": by_runai_direct, "fastsafetensors": by_fastsafetensors, "InstantTensor": by_instanttensor}
+           "fastsafetensors": by_fastsafetensors, "InstantTensor": by_instanttensor}
 NEEDS_GPU = {"InstantTensor"}
-BASE, FIO, BENCH = "safetensors load_file", "fio", "stoker bench load"
+BASE, FIO, BENCH, SET = "safetensors load_file", "fio", "stoker bench load", "the same of the set"
 
 
 def compare(path, tensors):
@@ -151,6 +173,7 @@ def compare(path, tensors):
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
+        header.pop("__metadata__", None)
         assert set(tensors) == set(header), "other tensors than the file's"
         for name, entry in header.items():
             begin, end = entry["data_offsets"]
@@ -168,7 +191,9 @@ def worker(name, path, state, device):
     load = LOADERS[name](path, device)
     if device != "cpu":
         torch.zeros(1, device=device)  # the context
-    share = prepare(path, state)
+    prepare(path, state)
+    find_memory(os.path.getsize(path))  # last, for the host takes it back
+    share = prove(path, state)
     begin = time.perf_counter()
     tensors, keep = load()
     for tensor in tensors.values():
@@ -195,6 +220,9 @@ class Comparison:
         if not (place / ".done").exists():
             print(f"making {place}", flush=True)
             subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", place], check=True)
+            (packages,) = place.glob("lib/python*/site-packages")
+            outer = [path for path in sys.path if path.endswith("-packages")]
+            (packages / "outer.pth").write_text("\n".join(outer), encoding="utf-8")  # also where it is an environment itself
             missing = [name for name in PACKAGES if importlib.util.find_spec(name.replace("-", "_")) is None]
             for package in missing:
                 if subprocess.run([place / "bin/pip", "install", "--quiet", package], check=False).returncode != 0:
@@ -212,8 +240,11 @@ class Comparison:
 
     @staticmethod
     def by_bench(path, state):
-        """The program's own: without Python and its tensors."""
-        prepare(path, state)
+        """The program's own: without Python and its tensors. It finds memory by itself."""
+        files = [path] if os.path.isfile(path) else pathlib.Path(path).glob("*.safetensors")
+        for file in files:
+            prepare(file, state)
+            prove(file, state)
         cold = ["--cold"] if state == "cold" else []
         done = subprocess.run([STOKER, "bench", "load", path, "--rounds", "1", "--json", *cold], check=True, capture_output=True, text=True)
         return json.loads(done.stdout)["results"][0]["seconds"]["median"]
@@ -222,6 +253,7 @@ class Comparison:
     def by_fio(path, state):
         """32 requests of 1 MiB in flight, past the page cache, into memory that it uses again; the same when warm."""
         prepare(path, state)
+        prove(path, state)
         size = os.path.getsize(path) // (1 << 20) * (1 << 20)
         done = subprocess.run(["fio", "--name=x", "--rw=read", "--bs=1m", f"--size={size}", f"--filename={path}", "--direct=1", "--readonly",
                                "--ioengine=io_uring", "--iodepth=32", "--fixedbufs", "--output-format=json", "--invalidate=0"],
@@ -230,7 +262,7 @@ class Comparison:
         return os.path.getsize(path) / report["jobs"][0]["read"]["bw_bytes"]
 
     def names(self):
-        names = [name for name in [*LOADERS, BENCH, FIO] if not self.options.only or name in self.options.only or name in (BASE, FIO)]
+        names = [name for name in [*LOADERS, BENCH, SET, FIO] if not self.options.only or name in self.options.only or name in (BASE, FIO)]
         if self.options.device == "cpu":
             names = [name for name in names if name not in NEEDS_GPU]
         if shutil.which("fio") is None:
@@ -240,6 +272,8 @@ class Comparison:
     def measure(self, name, path, state):
         if name == FIO:
             return self.by_fio(path, state)
+        if name == SET:
+            return self.by_bench(os.path.dirname(path), state)
         return self.by_bench(path, state) if name == BENCH else self.by_process(name, path, state)
 
     def table(self, path, state):
@@ -270,7 +304,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--states", nargs="+", choices=["cold", "warm"], default=["cold", "warm"])
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", nargs="+", choices=[*LOADERS, BENCH, FIO])
+    parser.add_argument("--only", nargs="+", choices=[*LOADERS, BENCH, SET, FIO])
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -281,8 +315,8 @@ def main():
     if options.device == "cpu":
         print(f"needs a GPU, and is left out: {', '.join(sorted(NEEDS_GPU))}")
     for gigabytes in options.gb:
-        path = comparison.directory / f"load-{gigabytes:g}gb.safetensors"
-        make_file(path, gigabytes)
+        path = comparison.directory / f"load-{gigabytes:g}gb/step-0000000000/state.safetensors"
+        make_set(path, gigabytes)
         for state in options.states:
             comparison.table(str(path), state)
 

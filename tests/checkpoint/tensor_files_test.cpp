@@ -30,10 +30,10 @@ struct TensorFilesTest : testing::Test {
   TemporaryDirectory root;
   FileTree tree{root.path()};
 
-  TensorSource source(const std::string& name) const { return {SetFiles(tree), name}; }
+  LoadSource source(const std::string& name) const { return {SetFiles(tree), name}; }
 
   // All bytes of all tensors, by name.
-  static std::map<std::string, std::string> load(const std::vector<TensorSource>& sources,
+  static std::map<std::string, std::string> load(const std::vector<LoadSource>& sources,
                                                  LoadAccess access = LoadAccess::direct,
                                                  int64_t threads = 4) {
     const TensorFiles files(sources, access);
@@ -98,8 +98,8 @@ TEST_F(TensorFilesTest, several_files_are_read_as_one_and_have_no_tensor_twice) 
 TEST_F(TensorFilesTest, a_file_of_the_machine_is_named_by_its_path) {
   std::optional<FileTree> place;
   root.write("sub/f", safetensors_of(some_tensors()));
-  EXPECT_TRUE(load({tensor_source(root / "sub/f", place)}) == expected(some_tensors()));
-  EXPECT_EQ(error_of([&] { load({tensor_source(root / "sub/g", place)}); }),
+  EXPECT_TRUE(load({load_source(root / "sub/f", place)}) == expected(some_tensors()));
+  EXPECT_EQ(error_of([&] { load({load_source(root / "sub/g", place)}); }),
             "open " + root / "sub/g" + ": No such file or directory");
 }
 

@@ -19,12 +19,13 @@ NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "
 
 
 def write(path, tensors, blanks=0):
-    """A safetensors file of (name, dtype, shape, bytes); behind the header come blanks, so that data begin anywhere."""
+    """A safetensors file of (name, dtype, shape, bytes). Its data begin at a multiple of 8, and so many bytes behind it."""
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for name, dtype, shape, content in tensors:
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
         data += content
-    text = json.dumps(header).encode() + b" " * blanks
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8 + blanks)
     pathlib.Path(path).write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
@@ -188,18 +189,21 @@ os._exit(0)  # the call of the system is still under way
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not here")
 class TorchTest(unittest.TestCase):
     PROGRAM = """
-import json, os, pathlib, sys, torch
+import ctypes, json, pathlib, sys, torch
 from stoker import _torch
 folder, ways = pathlib.Path(sys.argv[1]), {}
 names = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
-         "U8": torch.uint8, "BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2}
+         "U8": torch.uint8, "BOOL": torch.bool}
+for key, kind in (("F8_E4M3", "float8_e4m3fn"), ("F8_E5M2", "float8_e5m2")):
+    if hasattr(torch, kind):
+        names[key] = getattr(torch, kind)
 torch.manual_seed(1)
 state = {key: torch.randn(40, 50).to(kind) if kind != torch.bool else torch.rand(9) > 0.5 for key, kind in names.items()}
 state |= {"large": torch.randn(5_000_000), "scalar": torch.tensor(2.5), "none": torch.zeros(0, 3)}
 for blanks in (0, 3):
     header, data = {}, b""
     for name, tensor in state.items():
-        content = bytes(tensor.contiguous().reshape(-1).view(torch.uint8).tolist()) if name != "large" else tensor.numpy().tobytes()
+        content = ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()) if tensor.numel() else b""
         kind = next(key for key, value in names.items() if value == tensor.dtype)
         header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(content)]}
         data += content

@@ -14,14 +14,14 @@ def is_mounted(place):
 
 @contextlib.contextmanager
 def mounted_slowly(test, data, folder):
-    """The files of `data` as a file system of which every read takes a minute; skips the test where none can be mounted."""
+    """The files of `data` as a file system of which every read takes ten seconds; skips the test where none can be mounted."""
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
         test.skipTest("no /dev/fuse that may be used")
     place = folder.resolve() / "at"
     place.mkdir()
     config = folder / "mount.yaml"
     config.write_text(f"storage: {{slow: {{type: emulated, read_mb_per_s: 1000, write_mb_per_s: 1000, "
-                      f"read_latency_ms: 60000, inner: {{type: posix, root: {data}}}}}}}\n")
+                      f"read_latency_ms: 10000, inner: {{type: posix, root: {data}}}}}}}\n")
     with subprocess.Popen([PROGRAM, "mount", config, "slow", place, "--mode", "direct"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as process:
         try:

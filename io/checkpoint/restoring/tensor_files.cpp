@@ -23,7 +23,7 @@ constexpr uint64_t kObjectPieceBytes = 8ull << 20;
 constexpr uint64_t kFirstRead = 256ull << 10;
 constexpr double kMostlyCached = 0.5;
 
-FileAccess access_of(const TensorSource& source, LoadAccess wanted) {
+FileAccess access_of(const LoadSource& source, LoadAccess wanted) {
   if (wanted == LoadAccess::buffered) return FileAccess::buffered;
   const FileTree* const tree = source.from.tree();
   if (wanted == LoadAccess::direct || tree == nullptr) return FileAccess::direct;
@@ -55,20 +55,20 @@ EnumNames<LoadAccess> enum_names(LoadAccess) {
           {"buffered", LoadAccess::buffered}};
 }
 
-TensorSource tensor_source(const std::string& path, std::optional<FileTree>& tree) {
+LoadSource load_source(const std::string& path, std::optional<FileTree>& tree) {
   std::filesystem::path absolute = std::filesystem::absolute(path);
   if (!absolute.has_filename()) absolute = absolute.parent_path();
   tree.emplace(absolute.parent_path().native());
   return {SetFiles(*tree), to_text(absolute.filename().native())};
 }
 
-TensorFiles::TensorFiles(const std::vector<TensorSource>& sources, LoadAccess access) {
+TensorFiles::TensorFiles(const std::vector<LoadSource>& sources, LoadAccess access) {
   std::set<std::string> names;
-  for (const TensorSource& source : sources) {
+  for (const LoadSource& source : sources) {
     const bool objects = source.from.tree() == nullptr;
     piece_bytes_ = std::max(piece_bytes_, objects ? kObjectPieceBytes : kFilePieceBytes);
   }
-  for (const TensorSource& source : sources) {
+  for (const LoadSource& source : sources) {
     const SetFile& open =
         *open_.emplace_back(source.from.open(source.path, access_of(source, access)));
     File file{open.full(), open.size(), 0, {}};

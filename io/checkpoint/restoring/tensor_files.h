@@ -20,13 +20,13 @@ enum class LoadAccess { automatic, direct, buffered };
 EnumNames<LoadAccess> enum_names(LoadAccess);
 
 // A file on a tier: where the tier's files are, and the path from its root. A value.
-struct TensorSource {
+struct LoadSource {
   SetFiles from;
   std::string path;
 };
 // A file of this machine's, by its path as the kernel has it. `tree` is where it is put, and has to
 // stay where it is.
-TensorSource tensor_source(const std::string& path, std::optional<FileTree>& tree);
+LoadSource load_source(const std::string& path, std::optional<FileTree>& tree);
 
 // Safetensors files that are open, with their headers, to be read whole. Of each, the blocks from
 // the one in which its data begin are an image: what memory holds of it, so that direct I/O reads
@@ -45,7 +45,7 @@ class TensorFiles {
 
   // Opens the files and reads their headers. IoError; Error(ExitCode::storage) as
   // parse_safetensors(), and for a tensor that two files have.
-  TensorFiles(const std::vector<TensorSource>& sources, LoadAccess access);
+  TensorFiles(const std::vector<LoadSource>& sources, LoadAccess access);
   const std::vector<File>& files() const { return files_; }
   // Of all images.
   uint64_t bytes() const;

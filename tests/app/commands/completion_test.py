@@ -94,7 +94,7 @@ class CompletionTest(unittest.TestCase):
         self.assertEqual(completed("runs", "r"), {"rm"})
         self.assertEqual(completed("help", "e"), {"environment", "exit-codes"})
         self.assertEqual(completed("help", "runs", ""), {"rm"})
-        self.assertEqual(completed("bench", "lo"), {"loader"})
+        self.assertEqual(completed("bench", "lo"), {"load", "loader"})
         self.assertLessEqual({"--json", "--quiet", "--help"}, completed("train", "--"))
         self.assertIn("--scaling", completed("bench", "loader", "some.yaml", "--"))
 
