@@ -8,6 +8,13 @@ namespace {
 
 struct NoneOptions : CheckpointOptions {
   static constexpr std::array kIdle{"*"};
+  void check(const Section& section) const {
+    CheckpointOptions::check(section);
+    if (resume.value == "none" || resume.value == "latest") return;
+    section.fail(
+        "resume",
+        "type: none restores nothing: set checkpoint.type=direct to go on from " + resume.value);
+  }
   CheckpointerInfo info() const {
     CheckpointerInfo info = CheckpointOptions::info();
     info.saves = false;

@@ -88,6 +88,9 @@ TEST(Configs, checkpoints_are_not_kept_in_memory) {
               testing::HasSubstr("must not name tier 's': " + why));
   const std::string none = write("none.yaml", begin + "checkpoint: {type: none, slow: m}\n");
   EXPECT_EQ(code_of([&] { read_experiment(none, {}); }), ExitCode::ok);
+  EXPECT_THAT(error(begin + "checkpoint: {type: none, resume: sets/step-0000000002}\n"),
+              testing::HasSubstr("type: none restores nothing: set checkpoint.type=direct to go on "
+                                 "from sets/step-0000000002"));
 }
 
 TEST(Configs, every_cell_of_every_sweep_is_valid) {
