@@ -44,7 +44,7 @@ def begin_ranks(world, function, *arguments):
             try:
                 if world:
                     os.environ.update(RANK=str(rank), WORLD_SIZE=str(world), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-                                      GLOO_SOCKET_IFNAME="lo")
+                                      GLOO_SOCKET_IFNAME="lo", USE_LIBUV="0")  # Debian's PyTorch has no libuv
                     dist.init_process_group("gloo")
                 function(rank, *arguments)
                 code = 0

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import pathlib
+import pickle
 import random
 import subprocess
 import sys
@@ -19,6 +20,7 @@ if not MISSING:
     import torch
     import torch.distributed as dist
     import torch.distributed.checkpoint as dcp
+    from torch.distributed.checkpoint.api import _wrap_exception
     from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
@@ -270,6 +272,17 @@ class AsynchronousTest(FolderTest):
                 in_ranks(2, check_tens, folder, kind)
 
 
+def tells_errors():
+    """Whether DCP can tell other ranks of an error: PyTorch 2.6 pickles frames for it, which Python 3.13 does not do."""
+    try:
+        raise ValueError
+    except ValueError as error:
+        try:
+            return bool(pickle.dumps(_wrap_exception(error)))
+        except TypeError:
+            return False
+
+
 def refuse(rank, folder):
     training = Training()
     writer = stoker.dcp.StorageWriter(sections(folder))
@@ -284,7 +297,8 @@ def refuse(rank, folder):
 
     refused("must be a step, or a path that ends in one such as step-20", training.state(), checkpoint_id="last")
     dcp.save(training.state(), storage_writer=writer)
-    refused("the tensors are not those of the first save", {**training.state(), "more": torch.zeros(3)})
+    if tells_errors():
+        refused("the tensors are not those of the first save", {**training.state(), "more": torch.zeros(3)})
     dcp.save(training.state(), storage_writer=writer)
     assert writer.status()["saved"] == 2, writer.status()
     writer.close()
@@ -331,6 +345,8 @@ class KillTest(FolderTest):
             env={**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             capture_output=True, text=True, timeout=240,
             check=False)  # fmt: skip
+        if "without libuv support" in done.stderr:
+            self.skipTest("torchrun needs a PyTorch with libuv, and Debian's has none")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertTrue((self.folder / "killed").exists())
         self.assertIn("ends at step 12", done.stdout)
