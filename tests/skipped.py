@@ -6,6 +6,7 @@ import sys
 CTEST = re.compile(r"\d+/\d+ Test: (.+)")
 BEGIN = re.compile(r"\S+:\d+: Skipped")
 END = re.compile(r"\[  SKIPPED \] (\S+) \(\d+ ms\)")
+UNITTEST = re.compile(r"OK \(.*\bskipped=(\d+).*\)")
 
 
 def skipped(lines):
@@ -17,6 +18,8 @@ def skipped(lines):
             reason = []
         elif found := END.fullmatch(line):
             yield f"{program}: {found[1].rstrip(',')}: {' '.join(filter(None, reason))}"
+        elif found := UNITTEST.fullmatch(line):
+            yield f"{program}: {found[1]} of its tests in Python"
         else:
             reason.append(line)
 

@@ -41,11 +41,10 @@ nb::dlpack::dtype dlpack_type(const std::string& dtype) {
       {"BOOL", 6, 8},     {"C64", 5, 64},     {"F8_E4M3", 10, 8},     {"F8_E4M3FNUZ", 11, 8},
       {"F8_E5M2", 12, 8}, {"F8_E8M0", 14, 8}, {"F8_E5M2FNUZ", 13, 8},
   };
-  nb::dlpack::dtype type{};
   for (const Known& known : kTypes) {
-    if (dtype == known.name) type = {known.code, known.bits, 1};
+    if (dtype == known.name) return {known.code, known.bits, 1};
   }
-  return type;
+  throw Error(ExitCode::bug, "no DLPack type for " + dtype);
 }
 
 // A reading that was given up while a call of the system does not return. It goes, with its memory,
@@ -148,6 +147,7 @@ class TensorLoadHandle {
   // Waits until the piece is in the ring, and says where it begins there.
   uint64_t wait(size_t piece) {
     Reading& now = reading();
+    if (now.slots() == 0) throw Error(ExitCode::bug, "wait(): there is no ring");
     await([&now, piece] { return now.there_within(kLookAgain, piece); });
     now.check();
     return now.slot(piece);

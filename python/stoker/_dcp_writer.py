@@ -161,6 +161,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def stage(self, state_dict: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Begins the save by the plan of the last one. Where there is none, or the state has other parts, copies the state."""
+        self._staged.clear()  # of a save that DCP refused before write_data(): there is one at a time
         if self._core is not None:
             planner = copy.copy(self._planner)
             planner.set_up_planner(state_dict, storage_meta=self.storage_meta(), is_coordinator=self._ranks.rank == 0)

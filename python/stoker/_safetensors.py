@@ -28,8 +28,8 @@ def load_safetensors(paths: Paths, *, device: Any = None, threads: int = 0, acce
     paths
         A file, a list of files, a folder of ``*.safetensors``, or the directory of a set of checkpoints.
     device
-        Such as "cuda" or "cpu": PyTorch tensors there. For a GPU the files pass through a ring of pinned memory while they are
-        copied. None: PyTorch tensors where it is loaded, else :class:`Array` (DLPack), which JAX and NumPy take.
+        Such as "cuda" or "cpu": PyTorch tensors there. For a GPU files pass through a ring of pinned memory while they are
+        copied; a set is first in the host's memory as a whole. None: PyTorch tensors where it is loaded, else :class:`Array` (DLPack), which JAX and NumPy take.
     threads
         Those that read; 0: eight.
     access

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -114,6 +115,36 @@ TEST_F(PieceReaderTest, a_piece_waits_for_its_place) {
     ++freed;
     changed.notify_all();
   }
+}
+
+// The read at the begin fails when so many wait for a place.
+struct LateFailure final : FileLayer {
+  const std::atomic<int>& waiting;
+  explicit LateFailure(const std::atomic<int>& places) : waiting(places) {}
+  int64_t call(const FileCall& call, const Next& next) override {
+    if (call.op != FileCall::Op::read || call.offset != 0) return next(call);
+    while (waiting < 2) std::this_thread::yield();
+    return -EIO;
+  }
+};
+
+TEST_F(PieceReaderTest, a_failure_ends_the_waits_for_a_place) {
+  std::atomic<int> waiting = 0;
+  const FileTree behind = tree.behind(std::make_shared<LateFailure>(waiting));
+  open(behind);
+  const HostMemory ring = allocate_huge(2 * kPiece, true);
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  const auto place = [&](size_t i) {
+    std::unique_lock lock(mutex);
+    if (i >= 2) {  // nobody frees one, who waits for the first piece
+      ++waiting;
+      wait_interruptibly(changed, lock, [] { return false; });
+    }
+    return ring.data.get() + i * kPiece;
+  };
+  EXPECT_EQ(error_of([&] { read_pieces(files, pieces, {.threads = 4, .place = place}); }),
+            "read " + root / "f" + ": Input/output error");
 }
 
 // Reads that do not come back before somebody gives them up, as those of a tier that waits.

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -223,7 +224,8 @@ TEST(Staging, a_device_that_fails_gives_the_state_up) {
   there.tensors[0] = nullptr;
   staged.start(there);
   const std::jthread copier([&] { staged.finish(1); });
-  EXPECT_THROW(staged.feed([](const auto&) { return true; }), Error);
+  EXPECT_FALSE(staged.feed([](const auto&) { return true; }));
+  EXPECT_THAT(staged.why_given_up(), testing::HasSubstr("copy to snapshot memory: "));
   EXPECT_THROW(staged.take(0, 0), NoRetry);
 }
 
@@ -321,6 +323,19 @@ TEST_F(StagedRun, a_tier_that_hangs_holds_training_up_no_longer_than_it_may) {
   EXPECT_TRUE(save(2));
   EXPECT_TRUE(checkpointer->flush());
   EXPECT_EQ(steps(), (Steps{2}));
+}
+
+TEST_F(StagedRun, a_save_that_was_given_up_before_its_begin_is_lost_and_says_why) {
+  const auto gate = std::make_shared<GateLayer>(std::set{FileCall::Op::make_directory});
+  begin({gate}, ", hang_seconds: 0.2");
+  gate->close();
+  EXPECT_TRUE(save(1));
+  gate->open();
+  while (!checkpointer->flush()) std::this_thread::yield();
+  EXPECT_EQ(steps(), Steps{});
+  EXPECT_EQ(checkpointer->status().saved, 0);
+  EXPECT_EQ(checkpointer->status().failed, 1);
+  EXPECT_NE(warned.find("the tier does not answer"), std::string::npos) << warned;
 }
 
 TEST_F(StagedRun, a_process_that_ends_meanwhile_leaves_nothing) {

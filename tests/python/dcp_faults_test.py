@@ -108,9 +108,9 @@ class FaultTest(unittest.TestCase):
         self.assertEqual(self.steps(), [3, 4, 5])
 
     def test_a_quota_and_an_error_as_the_kernel_reports_them(self):
+        """EDQUOT is injected: a real quota needs a kernel that has them, and few machines for tests do."""
         if FAULTS is None or not FAULTS.exists():
             self.skipTest("libfile_faults is not built here")
-        """EDQUOT is injected: a real quota needs a kernel that has them, and few machines for tests do."""
         # Where there is no space a second attempt is of no use; each rank may meet it once.
         for error, call, lost in ((errno.EDQUOT, "reserve", "[12]"), (errno.EIO, "sync", "[01]"), *MORE):
             with self.subTest(error=errno.errorcode[error], call=call):

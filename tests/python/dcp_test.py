@@ -26,14 +26,11 @@ if not MISSING:
     from torch.distributed.fsdp import fully_shard
     from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
+    from safetensors.torch import load_file
+
     import stoker
     import stoker.dcp
 
-
-try:
-    from safetensors.torch import load_file as READ_SAFETENSORS
-except ImportError:
-    READ_SAFETENSORS = None
 
 
 class FolderTest(unittest.TestCase):
@@ -138,11 +135,10 @@ class ReshardingTest(FolderTest):
 
     def exported_weights_are_those(self, path):
         values = json.loads((self.folder / "values.json").read_text())
-        for name, read in {"weights.pt": lambda file: torch.load(file, weights_only=True), "weights.safetensors": READ_SAFETENSORS}.items():
-            if read is not None:
-                subprocess.run([PROGRAM, "checkpoint", "export", path, self.folder / name], check=True, capture_output=True)
-                weights = {key: value.tolist() for key, value in read(self.folder / name).items()}
-                self.assertEqual(weights, {key: values[f"/model/{key}"] for key in ("0.weight", "0.bias", "1.weight")})
+        for name, read in {"weights.pt": lambda file: torch.load(file, weights_only=True), "weights.safetensors": load_file}.items():
+            subprocess.run([PROGRAM, "checkpoint", "export", path, self.folder / name], check=True, capture_output=True)
+            weights = {key: value.tolist() for key, value in read(self.folder / name).items()}
+            self.assertEqual(weights, {key: values[f"/model/{key}"] for key in ("0.weight", "0.bias", "1.weight")})
 
 
 def odd_state(filled):
@@ -298,11 +294,19 @@ def refuse(rank, folder):
     refused("must be a step, or a path that ends in one such as step-20", training.state(), checkpoint_id="last")
     dcp.save(training.state(), storage_writer=writer)
     if tells_errors():
-        refused("the tensors are not those of the first save", {**training.state(), "more": torch.zeros(3)})
+        other = {**training.state(), "more": torch.zeros(3)}
+        refused("the tensors are not those of the first save", other)
+        try:
+            dcp.async_save(other, storage_writer=writer.at(7)).result()
+            raise AssertionError("saved other tensors")
+        except BaseException as error:  # noqa: BLE001
+            assert "the tensors are not those of the first save" in str(error), error
     dcp.save(training.state(), storage_writer=writer)
     assert writer.status()["saved"] == 2, writer.status()
+    dcp.async_save(training.state(), storage_writer=writer.at(20)).result()
+    assert writer.status()["ended_step"] == 20 and writer.status()["saved"] == 3, writer.status()
     writer.close()
-    assert writer.status()["saved"] == 2
+    assert writer.status()["saved"] == 3
     try:
         stoker.dcp.StorageWriter(sections(folder, keep_lats=1))
         raise AssertionError("a mistake in the configuration")

@@ -19,6 +19,8 @@ import time
 import unittest
 import venv
 
+from stoker_mount import mounted, why_no_mount  # noqa: F401  which the package's tests use as well
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MINI = SOURCE / "datasets" / "caltech101-mini"
 STOKER = os.path.abspath(os.environ.get("STOKER") or SOURCE / "build/bin/stoker")
@@ -48,19 +50,6 @@ def emulated(root=MINI, tier=posix, **figures):
     """A tier over the files of root with these figures; what they do not limit is fast."""
     fast = {} if "profile" in figures else {"read_mb_per_s": 1e6, "write_mb_per_s": 1e6}
     return flow(type="emulated", **fast | figures, inner=tier(root))
-
-
-def why_no_mount():
-    """Why nothing can be mounted here; empty: it can."""
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "no /dev/fuse that may be used"
-    if os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode != 0:
-        return "this container may not mount"
-    return ""
-
-
-def mounted(path):
-    return any(line.split()[4] == str(path) for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
 
 
 def slow_decoder(delay_ms, size):

@@ -1,22 +1,31 @@
-"""A tier that `stoker mount` serves, for tests of the Python package."""
+"""Whether file systems can be mounted here; and a tier that `stoker mount` serves, for tests of the Python package."""
 import contextlib
 import os
+import pathlib
 import subprocess
 import time
 
 from engine import PATIENCE_S, PROGRAM
 
 
-def is_mounted(place):
-    with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
-        return any(line.split()[4] == str(place) for line in mounts)
+def why_no_mount():
+    """Why nothing can be mounted here; empty: it can."""
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "no /dev/fuse that may be used"
+    if os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode != 0:
+        return "this container may not mount"
+    return ""
+
+
+def mounted(path):
+    return any(line.split()[4] == str(path) for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
 
 
 @contextlib.contextmanager
 def mounted_slowly(test, data, folder):
     """The files of `data` as a file system of which every read takes ten seconds; skips the test where none can be mounted."""
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        test.skipTest("no /dev/fuse that may be used")
+    if why := why_no_mount():
+        test.skipTest(why)
     place = folder.resolve() / "at"
     place.mkdir()
     config = folder / "mount.yaml"
@@ -26,14 +35,13 @@ def mounted_slowly(test, data, folder):
                           stderr=subprocess.PIPE, text=True) as process:
         try:
             end = time.monotonic() + PATIENCE_S
-            while not is_mounted(place):
-                if process.poll() is not None:
-                    test.skipTest(f"nothing can be mounted here: {process.stderr.read()}")
+            while not mounted(place):
+                test.assertIsNone(process.poll(), "stoker mount has ended by itself")
                 test.assertLess(time.monotonic(), end)
                 time.sleep(0.01)
             yield place
         finally:
             process.terminate()
             process.communicate()
-            if is_mounted(place):
+            if mounted(place):
                 subprocess.run(["umount", "-l", place], check=False)

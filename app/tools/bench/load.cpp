@@ -283,8 +283,11 @@ ExitCode print_load(const LoadSubject& subject, const std::vector<LoadVariant>& 
                         share.median, share.min, share.max);
   }
   if (const std::optional<double> ideal = subject.ideal_s()) json["ideal_s"] = *ideal;
-  text += arguments.cold ? "  each reading began cold (evicted, verified)\n"
-                         : "  page cache as it was; --cold evicts\n";
+  if (!arguments.cold) {
+    text += "  page cache as it was; --cold evicts\n";
+  } else if (!shares.empty()) {
+    text += "  each reading that counts began cold (evicted, verified)\n";
+  }
   print_result(arguments.json, json, text);
   return shares.empty() ? ExitCode::environment : ExitCode::ok;
 }

@@ -56,7 +56,9 @@ ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments);
 // written, and loading verifies every one and keeps none, so that memory holds a few pieces of
 // 8 MiB. Prints throughput and duration as MLPerf Storage defines them, and how fast the bytes are
 // made beside memset and memcpy. Error(ExitCode::config) for a shape, a parallelism or ranks that
-// do not go together, and with `closed` for what that division does not allow; IoError.
+// do not go together, and with `closed` for what that division does not allow; IoError. Where a
+// signal stops it, a save that is under way is ended, the folder is removed, nothing is printed,
+// and the exit code is the signal's. One thread beside those of the ranks.
 ExitCode bench_shape(const CheckpointBenchArguments& arguments);
 
 }  // namespace stoker

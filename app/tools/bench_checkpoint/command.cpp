@@ -5,7 +5,7 @@ namespace stoker {
 namespace {
 
 // What a loop of steps needs beside the rest.
-void add_loop(const Command& command, CheckpointBenchArguments& arguments) {
+Argument add_loop(const Command& command, CheckpointBenchArguments& arguments) {
   const Argument loop = command.flag("--loop", arguments.loop,
                                      "Measure what --rounds saves cost a loop of steps instead, "
                                      "each with an update, beside plain copies of as many bytes.");
@@ -21,21 +21,23 @@ void add_loop(const Command& command, CheckpointBenchArguments& arguments) {
       .flag("--loader", arguments.loader,
             "Let the experiment's loader run beside the loop, as fast as it can.")
       .needs(loop);
+  return loop;
 }
 
 // What a shape needs.
-void add_shape(const Command& command, CheckpointBenchArguments& arguments) {
-  const Argument shape = command.argument(
+void add_shape(const Command& command, CheckpointBenchArguments& arguments, const Argument& loop) {
+  Argument shape = command.argument(
       "--shape", arguments.shape,
       "Measure the state of such a model instead, as MLPerf Storage divides it among ranks: "
       "llama3-8b, llama3-70b, llama3-405b or llama3-1t.");
+  shape.excludes(loop);
   command
       .argument("--ranks", arguments.ranks,
                 "Number of ranks that save together; 0: as MLPerf has them (8, 64, 512, 1024).")
-      .not_negative()
+      .range(0, 65'536)
       .needs(shape);
   command.argument("--rank", arguments.rank, "The ranks that run here, at once, e.g. 0,1,2,3.")
-      .range(0, 1 << 20)
+      .range(0, 65'535)
       .needs(shape);
   command
       .argument("--parallel", arguments.parallel,
@@ -75,8 +77,8 @@ void add_bench_checkpoint(const Command& bench) {
   command.overrides(arguments.overrides);
   command.flag("--json", arguments.json, "Print the result as JSON.");
   command.argument("--rounds", arguments.rounds, "Number of saves and loads.").range(1, 1000000);
-  add_loop(command, arguments);
-  add_shape(command, arguments);
+  const Argument loop = add_loop(command, arguments);
+  add_shape(command, arguments, loop);
 }
 
 const RegisteredCommand checkpoint_command("bench checkpoint", add_bench_checkpoint);

@@ -8,8 +8,10 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/process/stop_signal.h"
 #include "app/tools/bench_checkpoint/shape_run.h"
 #include "io/checkpoint/checkpoint_options.h"
+#include "io/core/interruption.h"
 #include "io/core/system/usable_cores.h"
 #include "io/metrics/spread.h"
 
@@ -71,10 +73,12 @@ struct ShapeResult {
   uint64_t world_bytes = 0;
   Counted saves;
   Counted loads;
+  int64_t noise_threads = 0;
   NoiseSpeed noise;
 };
 
-ShapeResult measure_shape(const CheckpointBenchArguments& arguments) {
+// Where a signal stops it, what was measured by then.
+ShapeResult measure_shape(const CheckpointBenchArguments& arguments, const StopSignal& stop) {
   const SavingOptions options = saving_options(arguments);
   ShapeResult result;
   result.checkpoint = options.checkpoint.info();
@@ -84,7 +88,8 @@ ShapeResult measure_shape(const CheckpointBenchArguments& arguments) {
   result.emulated = tier.info().emulated;
   result.world_bytes = bytes_of_all_ranks(result.plan.shape, result.plan.parallel,
                                           arguments.optimizer, arguments.scale);
-  result.noise = measure_noise(std::min(result.checkpoint.threads, usable_cores()));
+  result.noise_threads = std::min(result.checkpoint.threads, usable_cores());
+  result.noise = measure_noise(result.noise_threads);
   const auto storage = tier.create({result.tier, print_note});
   ShapeRanks ranks(result.plan, arguments, result.checkpoint, result.tier, *storage);
   for (size_t i = 0; i < result.plan.ranks.size(); ++i) {
@@ -92,13 +97,15 @@ ShapeResult measure_shape(const CheckpointBenchArguments& arguments) {
     result.rank_tensors.push_back(ranks.tensors(i));
   }
   for (int64_t round = 1; round <= arguments.rounds; ++round) {
+    if (stop.requested()) return result;
     show_progress("save", static_cast<uint64_t>(round), static_cast<uint64_t>(arguments.rounds));
     result.saves.add(ranks.save(round), ranks);
-    if (!arguments.in_turns) continue;
+    if (!arguments.in_turns || stop.requested()) continue;
     result.loads.add(ranks.load(round), ranks);
     ranks.remove(round);
   }
   for (int64_t round = 1; round <= arguments.rounds && !arguments.in_turns; ++round) {
+    if (stop.requested()) return result;
     show_progress("load", static_cast<uint64_t>(round), static_cast<uint64_t>(arguments.rounds));
     result.loads.add(ranks.load(round), ranks);
   }
@@ -131,7 +138,7 @@ std::string shape_text(const ShapeResult& result, const CheckpointBenchArguments
       "the bytes are made at {:.1f} GB/s, {:.2f} of memset's {:.1f} (memcpy: {:.1f}), by {} "
       "threads\n",
       1e-9 * result.noise.noise, result.noise.noise / result.noise.memset,
-      1e-9 * result.noise.memset, 1e-9 * result.noise.memcpy, result.checkpoint.threads);
+      1e-9 * result.noise.memset, 1e-9 * result.noise.memcpy, result.noise_threads);
   text += plan.deviations.empty()
               ? std::string("as MLPerf's CLOSED division has it\n")
               : fmt::format("OPEN, for: {}\n", fmt::join(plan.deviations, "; "));
@@ -168,14 +175,25 @@ nlohmann::json shape_json(const ShapeResult& result, const CheckpointBenchArgume
            {{"noise", result.noise.noise},
             {"memset", result.noise.memset},
             {"memcpy", result.noise.memcpy},
+            {"threads", result.noise_threads},
             {"share_of_memset", result.noise.noise / result.noise.memset}}}};
 }
 
 }  // namespace
 
 ExitCode bench_shape(const CheckpointBenchArguments& arguments) {
-  const ShapeResult result = measure_shape(arguments);
-  return print_result(arguments.json, shape_json(result, arguments), shape_text(result, arguments));
+  const StopSignal stop;
+  const Interruptible scope(stop.token());
+  try {
+    const ShapeResult result = measure_shape(arguments, stop);
+    if (!stop.requested()) {
+      return print_result(arguments.json, shape_json(result, arguments),
+                          shape_text(result, arguments));
+    }
+  } catch (const Interrupted&) {
+  }
+  print_note("stopped: nothing is reported");
+  return stop.exit_code();
 }
 
 }  // namespace stoker

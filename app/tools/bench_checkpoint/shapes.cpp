@@ -57,6 +57,19 @@ TensorInfo made(const std::string& name, const char* dtype, int64_t elements, do
   return tensor;
 }
 
+std::vector<std::string> shape_names() {
+  std::vector<std::string> names;
+  for (const CheckpointShape& shape : shapes()) names.push_back(shape.name);
+  return names;
+}
+
+// How an optimizer's state is made of tensors of the parameters' size, all of F32: "adamw" has
+// three (the weights, exp_avg, exp_avg_sq), "sgd" two (the weights, momentum), "none" none.
+int64_t optimizer_groups(const std::string& optimizer) {
+  if (optimizer == "adamw") return 3;
+  return optimizer == "sgd" ? 2 : 0;
+}
+
 }  // namespace
 
 std::string to_string(const Parallel& parallel) {
@@ -67,12 +80,6 @@ uint64_t CheckpointShape::parameters() const {
   const int64_t layer =
       hidden + hidden * (hidden + kv_columns(*this)) + hidden * hidden + hidden + 3 * ffn * hidden;
   return static_cast<uint64_t>(2 * vocabulary * hidden + layer * layers + hidden);
-}
-
-std::vector<std::string> shape_names() {
-  std::vector<std::string> names;
-  for (const CheckpointShape& shape : shapes()) names.push_back(shape.name);
-  return names;
 }
 
 const CheckpointShape& find_shape(const std::string& name) {
@@ -109,11 +116,6 @@ Parallel parse_parallel(const std::string& text, const Parallel& usual) {
                                               to_string(parallel), parallel.ranks(), kMostRanks));
   }
   return parallel;
-}
-
-int64_t optimizer_groups(const std::string& optimizer) {
-  if (optimizer == "adamw") return 3;
-  return optimizer == "sgd" ? 2 : 0;
 }
 
 std::vector<TensorInfo> tensors_of_rank(const CheckpointShape& shape, const Parallel& parallel,

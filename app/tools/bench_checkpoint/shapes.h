@@ -41,14 +41,9 @@ struct CheckpointShape {
 
 // Error(ExitCode::config) for another name, with a suggestion.
 const CheckpointShape& find_shape(const std::string& name);
-std::vector<std::string> shape_names();
 
 // "tp=8,pp=4,dp=2"; what is not named stays as in `usual`. Error(ExitCode::config).
 Parallel parse_parallel(const std::string& text, const Parallel& usual);
-
-// How an optimizer's state is made of tensors of the parameters' size, all of F32: "adamw" has
-// three (the weights, exp_avg, exp_avg_sq), "sgd" two (the weights, momentum), "none" none.
-int64_t optimizer_groups(const std::string& optimizer);
 
 // The tensors that a rank saves, as DLIO has them: one-dimensional, the model's of F16 and the
 // optimizer's of F32. "model.<layer>.<i>": layer 0 is the embedding, 1 to n are the transformer's

@@ -259,9 +259,15 @@ ExitCode import_checkpoint(const ImportArguments& arguments) {
   const uint64_t imported_bytes = bytes_in(tensors);
   Manifest manifest;
   manifest.training = {{"imported", readable(arguments.from)}};
-  std::unique_ptr<SetSource> like;
+  std::unique_ptr<StoredTensors> like_source;
+  const SetSource* like = nullptr;
   if (!arguments.like.empty()) {
-    like = std::make_unique<SetSource>(arguments.like);
+    like_source = open_tensors(arguments.like);
+    like = dynamic_cast<const SetSource*>(like_source.get());
+    if (like == nullptr) {
+      fail("--like {}: it is {}, and no checkpoint set: name one (step-...)", arguments.like,
+           like_source->format());
+    }
     tensors = replaced(*like, std::move(tensors), arguments);
     manifest.step = like->manifest().step;
     manifest.training = like->manifest().training;

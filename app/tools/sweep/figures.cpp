@@ -34,6 +34,7 @@ void add_histogram(const json& histogram, const std::string& path, Figures& figu
   const json &bounds = histogram.at("bounds"), &counts = histogram.at("counts");
   double sum = 0;
   for (size_t i = 0; i < std::min(bounds.size(), counts.size()); ++i) {
+    if (!bounds[i].is_number_integer()) return;  // of seconds: its quantiles stand beside it
     sum += counts[i].get<double>();
     figures[fmt::format("{}.up_to_{}", path, bounds[i].get<int64_t>())] = sum;
   }
@@ -43,11 +44,10 @@ void add(const json& value, const std::string& path, Figures& figures) {
   if (value.is_number()) {
     const double number = value.get<double>();
     if (std::isfinite(number)) figures[path] = number;
-  } else if (value.is_object() && value.contains("bounds") && value.contains("counts")) {
-    add_histogram(value, path, figures);
   } else if (value.is_object()) {
     for (const auto& [key, child] : value.items()) add(child, under(path, key), figures);
     if (!path.empty() && value.contains("median")) add(value["median"], path, figures);
+    if (value.contains("bounds") && value.contains("counts")) add_histogram(value, path, figures);
   } else if (path == "results" || path == "evaluations") {
     const bool only = path == "results" && value.size() == 1;
     for (size_t i = 0; i < value.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 #include "io/core/bounded_queue.h"
@@ -42,6 +43,7 @@ class PieceReader {
     report_.threads = std::clamp<int64_t>(reading_.threads, 1, most);
     reading_threads_ = report_.threads;
     const int64_t beside = reading_.beside ? std::min(usable_cores(), most) : 0;
+    const std::stop_callback with_the_caller(interruption(), [this] { over_.request_stop(); });
     // Those that read come first: where threads are short, they are finished before the others.
     parallel_for(report_.threads + beside, report_.threads + beside,
                  [this](int64_t i) { i < report_.threads ? read_all() : finish_all(); });
@@ -85,6 +87,8 @@ class PieceReader {
         throw_if_interrupted();
         read(taken, lane);
       }
+    } catch (const Interrupted&) {
+      fail(pieces_.size());  // any piece that failed counts before it
     } catch (...) {
       fail(taken);
     }
@@ -110,15 +114,24 @@ class PieceReader {
 
   void fail(size_t piece) {
     next_ = pieces_.size();
-    const std::lock_guard lock(mutex_);
-    if (!failure_ || piece < failed_) failure_ = std::current_exception();
-    failed_ = std::min(failed_, piece);
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_ || piece < failed_) failure_ = std::current_exception();
+      failed_ = std::min(failed_, piece);
+    }
+    over_.request_stop();
+  }
+
+  // Whoever makes room may wait for a piece that has failed.
+  uint8_t* place(size_t number, const Lane& lane) const {
+    if (!reading_.place) return lane.buffer.data.get();
+    const Interruptible scope(over_.get_token());
+    return reading_.place(number);
   }
 
   void read(size_t number, const Lane& lane) {
     const FilePiece& piece = pieces_[number];
-    uint8_t* const place = reading_.place ? reading_.place(number) : lane.buffer.data.get();
-    const std::span bytes(place, piece.end - piece.begin);
+    const std::span bytes(place(number, lane), piece.end - piece.begin);
     const SetFile& file = *files_[piece.file];
     file.read_at(piece.begin, bytes, file.direct() ? lane.queue.get() : nullptr);
     if (reading_.beside) {
@@ -135,6 +148,7 @@ class PieceReader {
   std::atomic<size_t> next_ = 0;
   BoundedQueue<Finished> there_;
   std::atomic<int64_t> reading_threads_ = 0;
+  std::stop_source over_;  // asked to stop by a failure, and with the caller
   std::mutex mutex_;
   PieceReport report_;
   std::exception_ptr failure_;

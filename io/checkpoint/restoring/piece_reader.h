@@ -23,8 +23,8 @@ struct FilePiece {
 struct PieceReading {
   int64_t threads = 1;
   // Where the bytes of a piece stay, at a multiple of kDirectAlignment; asked for in about the
-  // order of the pieces, and may wait until there is room. Empty: they pass through a buffer of the
-  // thread's own.
+  // order of the pieces, and may wait by wait_interruptibly() until there is room: that wait ends
+  // when the reading fails. Empty: they pass through a buffer of the thread's own.
   std::function<uint8_t*(size_t piece)> place = {};
   // Called once for each piece with its bytes, which are valid during the call where they do not
   // stay.

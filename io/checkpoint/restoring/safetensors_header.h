@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,7 @@ struct SafetensorsHeader {
   uint64_t data_begin = 0;                      // from the file's begin on
 };
 
-// The most that safetensors' own reader takes, and bytes that tell how long a header is.
+// The largest header that safetensors' own reader takes, and bytes that tell how long a header is.
 inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
 inline constexpr uint64_t kSafetensorsPrefix = 8;
 

@@ -144,7 +144,9 @@ Manifest SetCommitter::write(const SaveJob& job, const std::string& set,
   const std::vector<std::string> said = collective_.all(set + ": written", [&] {
     if (!job.slot) return std::string();
     if (!job.error.empty()) throw NoRetry(ExitCode::device, job.error);
-    if (!job.slot->intact()) throw NoRetry(ExitCode::storage, failed_);
+    if (!job.slot->intact()) {
+      throw NoRetry(ExitCode::storage, failed_.empty() ? job.slot->why_given_up() : failed_);
+    }
     return or_make_room([&] {
       if (!writer && store.shared()) {
         if (first["place"] == "")
@@ -194,6 +196,7 @@ PartSums SetCommitter::write_own(const SaveJob& job, SetWriter& writer) {
       for (uint64_t at = 0; at < all.size(); at += kChunkBytes) {
         const uint64_t size = std::min<uint64_t>(kChunkBytes, all.size() - at);
         write_piece(writer, file, at, all.subspan(at, size), nullptr);
+        inputs_.watch.step();
       }
       part.files.push_back(sums_of(text.name, all));
     }
@@ -206,7 +209,6 @@ void SetCommitter::write_piece(SetWriter& writer, size_t file, uint64_t offset, 
                                Uring* queue) {
   if (inputs_.stop) throw Error(ExitCode::sigterm, "the process ended before it was written");
   writer.write(file, offset, bytes, queue);
-  inputs_.watch.step();
 }
 
 // The own data files, as those of `writer` by their numbers: in pieces of kChunkBytes, by all
@@ -236,11 +238,13 @@ void SetCommitter::write_data(Snapshot& slot, SetWriter& writer) {
         for (uint64_t at = begin; at < end; at += kChunkBytes) {
           write_piece(writer, file - own.begin, at, slot.take(file, at), queue.get());
           slot.release(file, at);
+          inputs_.watch.step();  // behind it: the trainer waits for that room
         }
       }
     } catch (const std::exception& error) {
       // Its piece stays where it is, and whoever waits for that room would wait for ever.
       if (slot.staged()) slot.give_up(error.what());
+      inputs_.watch.notify();
       throw;
     }
   });

@@ -114,6 +114,7 @@ void Snapshot::start(const TrainingState& state) {
     uncopied_ = units_.size();
     arrived_ = device_ ? 0 : pieces_.size();
     brought_ = 0;
+    next_brought_ = 0;
     released_ = given_up_ = false;
   }
   if (!device_) return;
@@ -195,9 +196,10 @@ size_t Snapshot::next_group() const {
 void Snapshot::start_group(DeviceCopies& device) {
   const size_t end = next_group();
   std::vector<CopyTarget> targets;
-  for (const Unit& unit : units_) {
-    const size_t piece = piece_of(unit.file, unit.offset);
-    if (piece < brought_ || piece >= end || unit.tensor == kHeader) continue;
+  for (; next_brought_ < units_.size(); ++next_brought_) {
+    const Unit& unit = units_[next_brought_];
+    if (piece_of(unit.file, unit.offset) >= end) break;
+    if (unit.tensor == kHeader) continue;
     const size_t source = layout_.sources[unit.tensor];
     if (tensors_[source] != nullptr) continue;
     targets.push_back({source, unit.begin, unit.bytes, at(unit.file, unit.offset)});
@@ -232,7 +234,7 @@ bool Snapshot::feed(const Until& until) {
     }
   } catch (const std::exception& failure) {
     give_up(std::string("copy to snapshot memory: ") + failure.what());
-    throw;
+    return false;
   }
 }
 
@@ -270,6 +272,11 @@ bool Snapshot::intact() {
   if (!staged()) return true;
   const std::lock_guard lock(mutex_);
   return !released_ && !given_up_;
+}
+
+std::string Snapshot::why_given_up() {
+  const std::lock_guard lock(mutex_);
+  return why_;
 }
 
 void Snapshot::copy(Unit& unit) const {

@@ -45,6 +45,9 @@ struct StatePlaces {
 // Staged, it has memory for a part of the images, and the state goes through it in pieces of
 // kChunkBytes: a piece is copied where an earlier one was released. So the state must not change
 // until whoever takes the pieces has come near the end, and what was released is gone.
+//
+// start() and feed() are the trainer's thread's, finish() is the copier's; the rest is any
+// thread's.
 class Snapshot {
  public:
   // What is in it: copies of tensors, or the tensors themselves (places()).
@@ -77,7 +80,8 @@ class Snapshot {
 
   // Staged, a state on a device: brings it, piece after piece, while there is room. The trainer's
   // thread, once after start(). `until` waits until its argument is true; where it says false, so
-  // does feed(): the rest has not been brought. Error(ExitCode::device) where the device fails.
+  // does feed(): the rest has not been brought. Where the device fails, the state is given up, and
+  // feed() says false.
   using Until = std::function<bool(const std::function<bool()>&)>;
   bool feed(const Until& until);
   // Staged: nothing is copied or taken any more, for this reason. Does nothing where all of the
@@ -98,9 +102,12 @@ class Snapshot {
   // valid until release(). Of one file in order, and of a file before those behind it. NoRetry:
   // the state was given up. Any thread.
   Bytes take(size_t file, uint64_t offset);
+  // The piece is not needed any more; staged, another one gets its memory. Once after take().
   void release(size_t file, uint64_t offset);
   // Whether all pieces may be taken from the begin on, again.
   bool intact();
+  // The reason of give_up().
+  std::string why_given_up();
   // The checksums of its own files. After finish(), or after all pieces were taken.
   PartSums sums() const;
 
@@ -144,6 +151,7 @@ class Snapshot {
   std::atomic<size_t> next_{0};  // of units_, not begun
   std::atomic<size_t> left_{0};  // units not done
   size_t brought_ = 0;           // staged: pieces that the device was told to copy
+  size_t next_brought_ = 0;      // of units_, the first one behind these
   // Staged, under the mutex:
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -23,7 +23,7 @@ def command_tree(*path):
     """{path: (commands below it, options)}, of this one and all below."""
     text = stoker(*path, "--help", cwd=SOURCE).stdout
     below = [line.split()[0] for line in section(text, "Subcommands")]
-    heads = [line[:28] for line in section(text, "Options") if line.startswith("  -")]
+    heads = [re.split(r" (?:Needs|Excludes):", line)[0][:28] for line in section(text, "Options") if line.startswith("  -")]
     tree = {path: (below, [option for head in heads for option in re.findall(r"--[a-z][a-z-]*", head)])}
     for command in below:
         tree |= command_tree(*path, command)

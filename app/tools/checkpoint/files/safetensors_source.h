@@ -7,8 +7,6 @@
 
 namespace stoker {
 
-// The largest header that is read, as Python's safetensors has it, and the largest index.
-inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
 // The most tensors, and the most files of an index, that are read from a file of other programs.
 inline constexpr uint64_t kMaxForeignTensors = 100'000;
 inline constexpr uint64_t kMaxForeignFiles = 10'000;

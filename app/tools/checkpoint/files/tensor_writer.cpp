@@ -26,6 +26,7 @@ using Json = nlohmann::json;
 
 constexpr uint64_t kHeaderUnit = 8;  // as Python's library pads it
 constexpr std::string_view kSuffix = ".safetensors";
+constexpr size_t kMostShards = 1000;  // all are open until the last one is whole
 
 Bytes bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
@@ -115,6 +116,10 @@ std::vector<std::string> write_safetensors(const std::vector<WrittenTensor>& ten
   if (shards.size() == 1) {
     begin_safetensors(tensors, path)->commit();
     return {path};
+  }
+  if (shards.size() > kMostShards) {
+    throw Error(ExitCode::config, fmt::format("--max-shard: {} files; at most {}: make it larger",
+                                              shards.size(), kMostShards));
   }
   const std::string index_path = path + ".index.json";
   const std::unique_ptr<AtomicFile> index = new_file(index_path);

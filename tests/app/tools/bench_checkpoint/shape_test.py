@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`stoker bench checkpoint --shape` as a user meets it."""
 import json
+import signal
 import unittest
 
 from stoker import StokerTest, configuration, emulated
@@ -53,11 +54,21 @@ class BenchShape(StokerTest):
         text = self.bench(self.config, *SMALL, f"storage.sets={emulated('sets', write_mb_per_s=50)}").stdout
         self.assertIn("on tier sets (EMULATED)", text)
 
+    def test_a_signal_leaves_nothing_on_the_tier(self):
+        process = self.start("bench", "checkpoint", self.config, *SMALL[:-1], "100000")
+        process.until(lambda: list(self.dir.glob("sets/.stoker-bench*")))
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(), 130, process.log)
+        self.assertIn("stopped: nothing is reported", process.log)
+        self.assertEqual(list((self.dir / "sets").iterdir()), [])
+
     def test_what_does_not_go_together_is_an_error(self):
         for arguments, words in [(("--shape", "llama3-9b"), "there is no 'llama3-9b'"),
                                  ((*SMALL, "--parallel", "tp=x"), "is none of tp=N"),
                                  ((*SMALL, "--rank", "8"), "has ranks 0 to 7"),
                                  ((*SMALL, "--closed"), "CLOSED division does not allow this: 1 of 8 ranks run"),
+                                 ((*SMALL, "--ranks", "1000000"), "65536"),
+                                 ((*SMALL, "--loop"), "--loop"),
                                  (("--rank", "1"), "--shape")]:
             self.assertIn(words, self.bench(self.config, *arguments, code=2).stderr)
 

@@ -304,6 +304,8 @@ class Resume(TwelveSteps):
             torch.save({name: torch.zeros(shape) for name, shape in tensors.items()}, self.trial.dir / "other.pt")
             said = self.checkpoint("import", "other.pt", "imported", "--like", self.trial.set_path("slow", 12), code=2).stderr
             self.assertIn(words, said)
+        for like, words, code in [("nothere", "nothere", 3), ("other.pt", "no checkpoint set: name one", 2)]:
+            self.assertIn(words, self.checkpoint("import", "other.pt", "imported", "--like", like, code=code).stderr)
 
 
 if __name__ == "__main__":

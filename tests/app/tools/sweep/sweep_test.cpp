@@ -158,13 +158,16 @@ TEST(Figures, numbers_by_their_place) {
 }
 
 TEST(Figures, a_histogram_says_how_many_are_at_most_each_bound) {
-  const json sizes = {{"bounds", {100, 1024}}, {"counts", {3, 4, 5}}};
+  const json sizes = {{"bounds", {100, 1024}}, {"counts", {3, 4, 5}}, {"count", 12}};
   EXPECT_EQ(flatten({{"read", {{"sizes", sizes}, {"operations", 12}}}},
                     {{"small", "read.sizes.up_to_100 / read.operations"}}),
             (Figures{{"read.sizes.up_to_100", 3},
                      {"read.sizes.up_to_1024", 7},
+                     {"read.sizes.count", 12},
                      {"read.operations", 12},
                      {"small", 0.25}}));
+  const json seconds = {{"bounds", {1e-6, 2e-6}}, {"counts", {3, 4}}, {"p50", 1.5e-6}};
+  EXPECT_EQ(flatten({{"wait_s", seconds}}, {}), (Figures{{"wait_s.p50", 1.5e-6}}));
 }
 
 TEST(Figures, results_of_benchmarks_have_the_name_of_what_differs) {

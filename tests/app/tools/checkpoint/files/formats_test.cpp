@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -54,6 +55,14 @@ TEST(Formats, shards_have_an_index_that_names_the_file_of_each) {
   // A tensor that is larger than a shard has one to itself.
   EXPECT_EQ(open_tensors(here / index["weight_map"]["byte"].get<std::string>())->tensors().size(),
             1u);
+}
+
+TEST(Formats, more_shards_than_can_be_open_at_once_are_refused_before_the_first) {
+  const TemporaryDirectory here;
+  const std::vector<WrittenTensor> tensors(1001, {{"t", "U8", {8}, 8}, {}});
+  EXPECT_THAT(error_of([&] { write_safetensors(tensors, here / "m.safetensors", 8); }),
+              testing::HasSubstr("--max-shard: 1001 files; at most 1000"));
+  EXPECT_TRUE(fs::is_empty(here.path()));
 }
 
 TEST(Formats, a_folder_of_transformers_is_read_by_its_index_or_file) {
