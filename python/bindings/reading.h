@@ -37,7 +37,7 @@ class Reading {
     LoadAccess access = LoadAccess::automatic;
     int64_t threads = 0;      // 0: kReadingThreads
     bool own_memory = false;  // allocate is the caller's
-    HostAllocator allocate;   // of images, or of the ring; any thread calls it
+    HostAllocator allocate;   // of images, or of the ring and all of a set; any thread calls it
     uint64_t ring_bytes = 0;  // 0: there is none, and each image has memory
   };
 

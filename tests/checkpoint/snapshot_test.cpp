@@ -12,6 +12,7 @@
 #include "io/checkpoint/sets/manifest.h"
 #include "io/core/crc32c.h"
 #include "io/core/system/memory.h"
+#include "tests/support/checkpoints.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
@@ -73,9 +74,9 @@ std::string text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void expect_image(const Snapshot& snapshot, const Model& model) {
+void expect_image(Snapshot& snapshot, const Model& model) {
   for (size_t i = 0; i < snapshot.layout().files.size(); ++i) {
-    EXPECT_TRUE(text_of(snapshot.image(i)) == model.file(snapshot.layout(), i)) << "file " << i;
+    EXPECT_TRUE(text_of(image_of(snapshot, i)) == model.file(snapshot.layout(), i)) << "file " << i;
   }
 }
 
@@ -122,7 +123,7 @@ TEST_P(EverySnapshot, has_the_sums_of_the_file_read_back) {
   put_together(manifest, layout, {snapshot.sums()});
   const TemporaryDirectory root;
   for (size_t i = 0; i < layout.files.size(); ++i) {
-    root.write("set/" + layout.files[i].name, text_of(snapshot.image(i)));
+    root.write("set/" + layout.files[i].name, text_of(image_of(snapshot, i)));
   }
   for (const TextFile& text : tf_saver_texts(manifest)) {
     root.write("set/" + text.name, text.text);
@@ -167,7 +168,7 @@ TEST_P(EverySnapshot, is_the_file_where_tensors_live_in_it) {
     }
     take(snapshot, state, GetParam().threads);
     for (size_t i = own.begin; i < own.end; ++i) {
-      EXPECT_TRUE(text_of(snapshot.image(i)) == model.file(layout, i)) << "file " << i;
+      EXPECT_TRUE(text_of(image_of(snapshot, i)) == model.file(layout, i)) << "file " << i;
     }
     Snapshot copied(layout, allocate, own);
     take(copied, model.state(), 1);
@@ -177,8 +178,8 @@ TEST_P(EverySnapshot, is_the_file_where_tensors_live_in_it) {
 
 TEST(Snapshot, large_tensors_have_their_place_in_the_image) {
   const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), 1);
-  const Snapshot snapshot(layout, allocate, files_of(layout, 0, 1), Snapshot::Holds::tensors);
-  const Bytes image = snapshot.image(0);
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1), Snapshot::Holds::tensors);
+  const Bytes image = image_of(snapshot, 0);
   const auto in_image = [&](const char* name) {
     const auto infos = odd_tensors();
     const auto found = std::ranges::find(infos, name, &TensorInfo::name);
@@ -198,9 +199,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Snapshot, images_are_aligned_for_direct_writes) {
   const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), 3);
-  const Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
   for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(snapshot.image(i).data()) % kDirectAlignment, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(image_of(snapshot, i).data()) % kDirectAlignment, 0u);
   }
 }
 

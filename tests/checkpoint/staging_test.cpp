@@ -120,7 +120,7 @@ class EveryStaging : public testing::TestWithParam<Passage> {
     whole.start(state);
     whole.finish(1);
     for (const auto& [file, text] : files) {
-      const Bytes image = whole.image(file);
+      const Bytes image = image_of(whole, file);
       ASSERT_EQ(text.size(), image.size());
       EXPECT_EQ(std::memcmp(text.data(), image.data(), image.size()), 0) << "file " << file;
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/checkpoint/checkpointer.h"
+#include "io/checkpoint/saving/snapshot.h"
 #include "io/core/system/memory.h"
 #include "io/storage/file_tree.h"
 
@@ -18,6 +19,11 @@
 // bytes follow from its step, and checkpointers made from YAML.
 
 namespace stoker {
+
+// All of a data file that a snapshot holds; not staged, after finish().
+inline Bytes image_of(Snapshot& snapshot, size_t file) {
+  return {snapshot.take(file, 0).data(), snapshot.layout().files[file].bytes};
+}
 
 using Layers = std::vector<std::shared_ptr<FileLayer>>;  // the outermost last
 

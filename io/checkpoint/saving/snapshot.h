@@ -94,13 +94,10 @@ class Snapshot {
 
   // The layout of every state that this buffer takes.
   const SetLayout& layout() const { return layout_; }
-  // The image of one of its own data files; aligned to kDirectAlignment. Not staged; after
-  // finish().
-  Bytes image(size_t file) const { return {images_[file - own_.begin], layout_.files[file].bytes}; }
   // Up to kChunkBytes of one of its own data files, from a multiple of that; aligned to
-  // kDirectAlignment. After finish(); staged: beside it, waits until they are copied, and they are
-  // valid until release(). Of one file in order, and of a file before those behind it. NoRetry:
-  // the state was given up. Any thread.
+  // kDirectAlignment. After finish(); the pieces of a file lie behind each other. Staged: beside
+  // finish(); waits until they are copied, and they are valid until release(). Of one file in
+  // order, and of a file before those behind it. NoRetry: the state was given up.
   Bytes take(size_t file, uint64_t offset);
   // The piece is not needed any more; staged, another one gets its memory. Once after take().
   void release(size_t file, uint64_t offset);
