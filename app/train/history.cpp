@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/train/lifetime.h"
 #include "io/core/text/json.h"
 #include "io/metrics/record/record_json.h"
 
@@ -80,6 +81,7 @@ nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& optio
                          {"config_hash", config_hash(options)},
                          {"config", resolved_yaml(options)}};
   json.update(to_json(history.failures));
+  if (history.goodput) json["goodput"] = *history.goodput;
   return json;
 }
 
@@ -108,6 +110,7 @@ RunHistory run_history(const nlohmann::json& training) {
       history.batches = whole_number(training["batches"]);
     }
     history.digest_chain = training.at("digest_chain");
+    if (training.contains("goodput")) history.goodput = training["goodput"].get<Goodput>();
     return history;
   });
 }

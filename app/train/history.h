@@ -10,6 +10,7 @@
 #include "app/experiment/experiment_options.h"
 #include "io/dataset/data_identity.h"
 #include "io/loader/failure_budget.h"
+#include "io/metrics/course/goodput.h"
 #include "io/metrics/run_meter.h"
 
 namespace stoker {
@@ -41,6 +42,8 @@ struct RunHistory {
   // In their order; of very many only some (Evaluations).
   std::vector<Evaluation> evaluations;
   FailureCounts failures;
+  // What the training did with its time. Absent: the checkpoint is older than this.
+  std::optional<Goodput> goodput;
   // The digest of all batches so far. Empty without loader.digest.
   std::string digest_chain;
 };

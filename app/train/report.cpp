@@ -115,6 +115,28 @@ std::string accuracy_text(const json& evaluations) {
                     percent("chance"), percent("largest_class"));
 }
 
+// Of a training that had more than this process.
+std::string goodput_text(const json& summary) {
+  if (at(summary, "goodput.processes") < 2) return "";
+  const json& of = summary["goodput"];
+  json shares;
+  for (const auto& [name, spent] : of["parts_s"].items()) {
+    if (name != "effective") shares[name] = spent.get<double>() / at(of, "wall_s");
+  }
+  const std::string rest = shares_text(shares);
+  std::string text = fmt::format("  goodput {:.1f} % of {:.1f} s in {} processes{}{}\n",
+                                 100 * at(of, "effective_share"), at(of, "wall_s"),
+                                 at(of, "processes"), rest.empty() ? "" : "; ", rest);
+  if (at(of, "interruptions") > 0) {
+    text += fmt::format("    {} steps were lost; ", at(of, "lost_steps"));
+    text += at(of, "recoveries") > 0
+                ? fmt::format("recovered in {:.1f} s (mean of {})\n",
+                              at(of, "recovered_s") / at(of, "recoveries"), at(of, "recoveries"))
+                : "not recovered\n";
+  }
+  return text;
+}
+
 Ink ink_of(const json& verdict) {
   const std::string level = verdict.value("level", "");
   if (level == "unknown") return Ink::bold;
@@ -273,6 +295,7 @@ std::string summary_text(const json& summary, bool colours) {
                         at(summary, "tolerated"));
   }
   text += checkpoints_text(summary) + accuracy_text(summary.value("evaluations", json::array()));
+  text += goodput_text(summary);
   const std::string directory = text_of("/run_directory");
   return text + verdict_text(summary["verdict"], place_of(directory), colours) +
          "run directory: " + directory + "\n";

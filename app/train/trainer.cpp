@@ -65,6 +65,9 @@ Trainer::Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log, S
                                                   experiment.options().training.threads.resolve()),
                              2) +
                        "\n");
+  if (loader_ || !peers.ranks().first()) return;
+  lifetime_ = std::make_unique<Lifetime>(experiment.options(), experiment.hub(),
+                                         [&log](const std::string& text) { log.warn(text); });
 }
 
 Trainer::~Trainer() = default;
@@ -130,6 +133,7 @@ void Trainer::end() {
   const RunPhase good = stopped ? RunPhase::stopped : RunPhase::completed;
   experiment_.hub().run().end(error_.empty() ? good : RunPhase::failed, static_cast<int>(code_),
                               error_);
+  if (lifetime_) lifetime_->end();
 }
 
 template <class F>
@@ -174,6 +178,10 @@ void Trainer::plan_steps(int64_t ahead) {
 
 void Trainer::resume(RunInfo& info) {
   const std::optional<RunHistory> found = checkpoints_->load(info);
+  if (lifetime_) {
+    lifetime_->goes_on(found.has_value(), found ? found->goodput : std::nullopt,
+                       found ? found->position.step : 0);
+  }
   if (!found) return;
   before_ = own_history(peers_.ranks(), *found);
   position_ = resumed_position(*found, experiment_.options(), peers_.ranks().world, per_epoch_);
@@ -221,6 +229,7 @@ void Trainer::train() {
                                            tier_folders(options), position_.step, experiment_.hub(),
                                            log_.notify());
   directory_.keep();
+  if (lifetime_) lifetime_->keep();
   run.set_phase(RunPhase::train);
   ledger_.begin();
   // Whoever sees that the whole process stood still, from now on.
@@ -261,6 +270,7 @@ RunHistory Trainer::history() {
   history.evaluations = experiment_.hub().run().evaluations();
   history.failures = budget_.counts();
   history.digest_chain = digests_.chain();
+  if (lifetime_) history.goodput = lifetime_->now();
   return history;
 }
 

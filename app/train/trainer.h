@@ -15,6 +15,7 @@
 #include "app/train/cache_watch.h"
 #include "app/train/checkpoints.h"
 #include "app/train/evaluation.h"
+#include "app/train/lifetime.h"
 #include "app/train/progress.h"
 #include "app/train/ranks/step_vote.h"
 #include "app/train/sinks.h"
@@ -136,6 +137,8 @@ class Trainer {
   StepLedger ledger_;
   ExchangeTime exchange_time_;
   FailureBudget budget_;
+  // Null: this is no training, but a measurement, or not the first rank.
+  std::unique_ptr<Lifetime> lifetime_;
   std::unique_ptr<CacheWatch> cache_;
   std::unique_ptr<Loader> loader_;
   // Made for the first evaluation.

@@ -125,6 +125,7 @@ bool Trainer::make_step(std::optional<Batch> batch) {
   samples_ = batch->filler ? 0 : batch->size;
   if (computes_) progress_->set_pass(step_->times());
   progress_->add_step(samples_, position_.epoch);
+  if (lifetime_) lifetime_->at_step(position_.step);
   return true;
 }
 

@@ -2,34 +2,9 @@
 
 "Whole run" figures come from the counters' totals and not from rates, so they equal summary.json.
 """
+from panel import Panel, gauge, lines, stack, stat
 from queries import (EVER, INFO, RATE, ever, in_run, largest, last_info, mean, newest, of, of_job, of_runs, quantile, rate,
                      run_rate, run_share, share, shares, total, whole)
-
-
-class Panel:
-    """queries: (legend, expression). needs: what a run without it cannot show; empty then. look: see
-    dashboard.py."""
-
-    def __init__(self, kind, title, unit, help, *queries, needs="", **look):
-        self.kind, self.title, self.unit, self.help = kind, title, unit, help
-        self.queries, self.needs, self.look = queries, needs, look
-
-
-def stat(title, unit, help, query, legend="", **look):
-    return Panel("stat", title, unit, help, (legend, query), **look)
-
-
-def gauge(title, help, query, **look):
-    return Panel("gauge", title, "percentunit", help, ("", query), max=1, **look)
-
-
-def lines(title, unit, help, *queries, **look):
-    return Panel("timeseries", title, unit, help, *queries, **look)
-
-
-def stack(*args, **look):
-    return lines(*args, stacked=True, **look)
-
 
 SEGMENTS, OBSERVED = "segments_seconds_total", "device_observed_seconds_total"
 EXPOSED = "exposed_io_seconds_total"
@@ -268,6 +243,28 @@ CHECKPOINTS = [
          whole(PARTS + '_count{part="restore"}')),
 ]
 
+RESTARTS = "a training that was interrupted and goes on"
+GOODPUT = [
+    stat("Goodput", "percentunit",
+         "Share of the training's wall time, over all its processes, in steps that count, without what they waited for "
+         "(stoker_goodput_effective_ratio); goodput.effective_share of summary.json.",
+         f"max({ever('goodput_effective_ratio')})", max=1),
+    stack("Where the training's time went", "percentunit", "Over all its processes; together all of it. lost: steps that were "
+          "done again after a kill; down: between two processes; start: until a process's first step "
+          "(stoker_goodput_parts_seconds / stoker_goodput_wall_seconds).",
+          ("{{part}}", f"max by (part) ({of('goodput_parts_seconds')}) / on () group_left () max({of('goodput_wall_seconds')})"),
+          max=1, wide=12),
+    stat("Lost steps", "short", "Steps that were done and had to be done again, in all processes "
+         "(stoker_goodput_lost_steps).", f"max({ever('goodput_lost_steps')})"),
+    stat("Time to start", "s", "From the begin of the newest process to its first step (stoker_goodput_time_to_start_seconds).",
+         f"max({ever('goodput_time_to_start_seconds')})"),
+    stat("Time to recover", "s", "From the end of a process to the first step that none before had done; of the newest "
+         "recovery (stoker_goodput_time_to_recover_seconds).", f"max({of('goodput_time_to_recover_seconds')})",
+         needs=RESTARTS, empty="never interrupted"),
+    stat("Interruptions", "short", "Processes that ended before the training was done, and were followed by another "
+         "(stoker_goodput_interruptions).", f"max({ever('goodput_interruptions')})"),
+]
+
 BY_GPU = "avg by (gpu) ({0} or {1})".format
 ON_GPU = [
     lines("SM active, SM occupancy, memory active", "percentunit", "Means over the scrape interval, from NVML (Hopper "
@@ -393,7 +390,8 @@ DASHBOARDS = {
     "overview": ("Stoker run", "One run: is the device idle, why, how much of the run is I/O, which stage or tier is "
                  "to blame, what did the last checkpoint cost.",
                  {"At a glance": OVERVIEW, "Training": TRAINING, "Steps and device": STEPS, "Loader": LOADER,
-                  "Storage": STORAGE, "Checkpoints and drains": CHECKPOINTS, "GPU": ON_GPU,
+                  "Storage": STORAGE, "Checkpoints and drains": CHECKPOINTS,
+                  "Goodput over restarts": GOODPUT, "GPU": ON_GPU,
                   "Ranks": RANKS, "Program and machine": HOST, "About": ABOUT}),
     "compare": ("Stoker compare runs", "Runs beside each other, also those that are over.", {"Runs": COMPARE}),
 }

@@ -125,6 +125,7 @@ void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill
 void RunMeter::set_first_batch(double seconds) {
   const std::lock_guard lock(mutex_);
   state_.first_batch_s = seconds;
+  state_.before_first_batch = segments_.read();
 }
 
 void RunMeter::set_loss(double loss, double learning_rate) {
@@ -145,6 +146,11 @@ void RunMeter::add_evaluated(int64_t images) {
   ++state_.eval_batches;
   state_.eval_images += images;
   moved_on();
+}
+
+void RunMeter::set_goodput(const Goodput& goodput) {
+  const std::lock_guard lock(mutex_);
+  state_.goodput = goodput;
 }
 
 void RunMeter::set_cache(const CacheEvidence& evidence) {

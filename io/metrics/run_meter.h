@@ -13,6 +13,7 @@
 
 #include "io/core/config/node.h"
 #include "io/metrics/course/evaluations.h"
+#include "io/metrics/course/goodput.h"
 #include "io/metrics/course/history.h"
 #include "io/metrics/machine/system_stats.h"
 #include "io/metrics/ranks/rank_times.h"
@@ -132,6 +133,8 @@ class RunMeter {
   void add_evaluation(const Evaluation& evaluation);
   // A batch of an evaluation is done.
   void add_evaluated(int64_t images);
+  // Replaces what was known of the training's time over all its processes. Any thread.
+  void set_goodput(const Goodput& goodput);
   // Replaces what was known of the page cache.
   void set_cache(const CacheEvidence& evidence);
   // One more sink could not write. Any thread.
@@ -158,6 +161,8 @@ class RunMeter {
     RunTotals totals;
     // From the begin of the loop to the first batch in the trainer's hands.
     std::optional<double> first_batch_s;
+    // The trainer's time by segment until then.
+    LiveSegments::Reading before_first_batch;
     // Of the first epoch of this process: its steps, and what the trainer waited for their data.
     int64_t first_epoch_steps = 0;
     double first_epoch_wait_s = 0;
@@ -202,6 +207,9 @@ class RunMeter {
     Tally::Totals step_times;
     Tally::Totals data_waits;
     CacheEvidence cache;
+    // Where the training stands over all its processes. Absent: nobody keeps it, as on other ranks
+    // than the first.
+    std::optional<Goodput> goodput;
     // The share of the profiler's newest window in which no kernel ran.
     std::optional<double> window_idle;
   };

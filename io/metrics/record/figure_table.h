@@ -12,6 +12,7 @@ namespace stoker {
 // The parts of the table, and the functions that its rows are written with. They are of no use
 // elsewhere. Each makes its rows anew; figures() asks once.
 std::vector<Figure> training_figures();
+std::vector<Figure> goodput_figures();
 std::vector<Figure> device_figures();
 std::vector<Figure> loader_figures();
 std::vector<Figure> tier_figures();

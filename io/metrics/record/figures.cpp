@@ -52,9 +52,10 @@ int64_t Histogram::count() const {
 }
 
 const std::vector<Figure>& figures() {
-  static const std::vector<Figure> all = joined(
-      {training_figures(), device_figures(), loader_figures(), tier_figures(), checkpoint_figures(),
-       machine_figures(), rank_figures(), breakdown_figures(), record_read_figures()});
+  static const std::vector<Figure> all =
+      joined({training_figures(), goodput_figures(), device_figures(), loader_figures(),
+              tier_figures(), checkpoint_figures(), machine_figures(), rank_figures(),
+              breakdown_figures(), record_read_figures()});
   return all;
 }
 
