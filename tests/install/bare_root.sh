@@ -60,11 +60,16 @@ cpu() {
   echo $((stat[15] + stat[16]))
 }
 
+# Whoever ends this wants to know how far it was.
+log=
+trap 'if [ -n "$log" ]; then tail -n 200 "$log"; echo "== $release: ended by a signal in that"; fi; exit 143' TERM
+
 result=0
 # step NAME COMMAND...: its time on the clock and on all cores; of its output, the last lines. Not in a condition,
 # where set -e would not hold for the command either.
 step() {
-  local log=$folder/${1//\//_}.log started=$SECONDS ticks outcome=passed
+  local started=$SECONDS ticks outcome=passed
+  log=$folder/${1//\//_}.log
   ticks=$(cpu)
   "${@:2}" >"$log" 2>&1 </dev/null &
   if ! wait $!; then
