@@ -249,6 +249,9 @@ void Translator::loader() {
     set("loader.prefetch_batches",
         by_tensorflow() ? std::max<int64_t>(1, w_.prefetch) : threads * each);
   }
+  // PyTorch's workers fill a batch each, and begin none of the next epoch: so DLIO's first step,
+  // which is not counted, waits for as many batches as there are workers.
+  if (threads > 0 && w_.data_loader == "pytorch") set("loader.filling", "apart");
   set("loader.drop_last", "true");
   shuffle();
   if (w_.data_loader != "pytorch" && w_.data_loader != "tensorflow") {

@@ -167,6 +167,11 @@ void Part::time(const std::string& key, DlioTime& out) {
 
 void read_model(const Node& root, DlioWorkload& out) {
   DlioModel& model = out.model;
+  if (const Node* const node = root.find("model");
+      node != nullptr && node->kind == Node::Kind::scalar) {
+    model.name = node->scalar;  // versions 1 and 2
+    return;
+  }
   Part part(root, "model");
   part.text("name", model.name);
   part.whole("model_size_bytes", model.size_bytes, 0);
@@ -204,12 +209,13 @@ void read_dataset(const Node& root, DlioWorkload& out) {
   part.whole("num_files_train", out.files, 0);
   part.whole("num_files_eval", out.test_files, 0);
   part.whole("num_samples_per_file", out.samples_per_file, 1);
-  part.real("record_length_bytes", out.record_bytes, 1);
+  // Version 1 and 2 leave out `bytes`.
   part.real("record_length", out.record_bytes, 1);
-  part.real("record_length_bytes_stdev", out.record_stdev);
+  part.real("record_length_bytes", out.record_bytes, 1);
   part.real("record_length_stdev", out.record_stdev);
-  part.real("record_length_bytes_resize", out.record_resize);
+  part.real("record_length_bytes_stdev", out.record_stdev);
   part.real("record_length_resize", out.record_resize);
+  part.real("record_length_bytes_resize", out.record_resize);
   part.count("num_subfolders_train", out.subfolders);
   part.count("num_subfolders_eval", out.test_subfolders);
   part.word("compression", out.compression);
@@ -282,6 +288,7 @@ void read_checkpoints(const Node& root, DlioWorkload& out) {
   part.count("epochs_between_checkpoints", out.epochs_between_checkpoints);
   part.count("steps_between_checkpoints", out.steps_between_checkpoints);
   part.count("num_checkpoints_write", out.checkpoints_written);
+  part.whole("model_size", out.model.size_bytes, 0);  // versions 1 and 2
   part.flag("fsync", out.checkpoint_fsync);
   part.word("mode", out.checkpoint_mode);
   part.word("type", out.checkpoint_type);
