@@ -24,7 +24,7 @@ from stoker import Process, emulated, stoker
 PACKAGES = ("dlio-benchmark==2.0.0", "pydftracer==1.0.2", "hydra-core", "omegaconf", "antlr4-python3-runtime==4.9.3", "h5py==3.11.0", "mpi4py",
             "psutil", "pandas==2.0.3", "pillow", "python-dateutil", "pytz", "tzdata", "six", "packaging")
 # files, bytes of a record, their deviation, batch, read threads, seconds of a step; as MLPerf has them, but for the numbers of files and bytes
-CASES = {"unet3d": (112, 8_000_000, 3_700_000, 7, 4, 0.323),
+CASES = {"unet3d": (224, 8_000_000, 3_700_000, 7, 4, 0.323),
          "cosmoflow": (120, 2_828_486, 71_311, 1, 4, 0.1),
          "resnet50": (6400, 114_660, 0, 400, 8, 0.224)}
 # The tier's bandwidth over what the steps take.
@@ -77,7 +77,7 @@ class Case:
         out = self.directory / "dlio"
         env = {**os.environ, "PYTHONPATH": path, "DFTRACER_ENABLE": "0", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         code = "import sys; from dlio_benchmark.main import main; main()"
-        done = subprocess.run(["/usr/bin/python3", "-c", code, f"workload={self.name}", f"--config-dir={self.directory}", f"hydra.run.dir={out}"],
+        done = subprocess.run(["/usr/bin/python3", "-c", code, f"workload={self.name}", f"hydra.run.dir={out}", f"--config-dir={self.directory}"],
                               cwd=self.directory, env=env, capture_output=True, text=True, check=False, timeout=900)
         if done.returncode != 0:
             sys.exit(f"DLIO failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")

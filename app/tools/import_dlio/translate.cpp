@@ -103,15 +103,15 @@ void Translator::device() {
   set("device.step_ms", fmt::format("{}", 1e3 * w_.computation.mean));
   const DlioTime& time = w_.computation;
   if (time.stdev > 0 && time.mean > 0) {
-    const bool gamma = time.type == "gamma" || time.type == "exponential";
+    const bool gamma = time.law == "gamma" || time.law == "exponential";
     set("device.distribution",
         fmt::format("{{type: {}, relative_stdev: {}}}", gamma ? "gamma" : "normal",
                     std::min(10.0, time.stdev / time.mean)));
-    if (!gamma && time.type != "normal") {
+    if (!gamma && time.law != "normal") {
       remark(
           fmt::format("train.computation_time: of type {} in DLIO, normal here, with the same "
                       "mean and deviation",
-                      time.type));
+                      time.law));
     } else if (!gamma) {
       remark(
           "train.computation_time: where DLIO draws less than 0 s, it takes the amount, and the "

@@ -136,15 +136,14 @@ class Part {
 void read_distribution(Part& part, DlioTime& out) {
   part.real("mean", out.mean);
   part.real("stdev", out.stdev);
-  part.word("type", out.type);
+  part.word("type", out.law);
   double low = 0, high = 0, shape = 0, scale = 0, lambda = 0;
   part.real("min", low), part.real("max", high), part.real("shape", shape);
   part.real("scale", scale), part.real("lam", lambda);
-  if (out.type == "uniform")
-    out.mean = (low + high) / 2, out.stdev = (high - low) / std::sqrt(12.0);
-  if (out.type == "gamma") out.mean = shape * scale, out.stdev = std::sqrt(shape) * scale;
-  if (out.type == "exponential") out.mean = out.stdev = scale;
-  if (out.type == "poisson") out.mean = lambda, out.stdev = std::sqrt(lambda);
+  if (out.law == "uniform") out.mean = (low + high) / 2, out.stdev = (high - low) / std::sqrt(12.0);
+  if (out.law == "gamma") out.mean = shape * scale, out.stdev = std::sqrt(shape) * scale;
+  if (out.law == "exponential") out.mean = out.stdev = scale;
+  if (out.law == "poisson") out.mean = lambda, out.stdev = std::sqrt(lambda);
 }
 
 void Part::time(const std::string& key, DlioTime& out) {
@@ -155,10 +154,12 @@ void Part::time(const std::string& key, DlioTime& out) {
   } else {
     real(key, out.mean);
   }
-  real(key + "_stdev", out.stdev);
-  if (out.type == "constant" && out.stdev > 0) out.type = "normal";
-  const bool known = out.type == "constant" || out.type == "normal" || out.type == "uniform" ||
-                     out.type == "gamma" || out.type == "exponential" || out.type == "poisson";
+  double stdev = out.stdev;
+  real(key + "_stdev", stdev);
+  if (out.law == "constant" || out.law == "normal") out.stdev = stdev;
+  if (out.law == "constant" && out.stdev > 0) out.law = "normal";
+  const bool known = out.law == "constant" || out.law == "normal" || out.law == "uniform" ||
+                     out.law == "gamma" || out.law == "exponential" || out.law == "poisson";
   if (!known) {
     fail(*node, fmt::format("{}.{}.type must be normal, uniform, gamma, exponential or poisson",
                             path_, key));

@@ -14,7 +14,7 @@ namespace stoker {
 // A time that DLIO draws anew for each step. A value.
 struct DlioTime {
   // constant, normal, uniform, gamma, exponential or poisson.
-  std::string type = "constant";
+  std::string law = "constant";
   double mean = 0;   // seconds
   double stdev = 0;  // seconds
 };

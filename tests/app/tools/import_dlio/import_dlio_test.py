@@ -3,8 +3,10 @@ import pathlib
 import struct
 import unittest
 
-import numpy
-from stoker import StokerTest
+from stoker import StokerTest, with_packages
+
+with_packages("numpy", "safetensors")  # which other tests have already
+import numpy  # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = pathlib.Path(__file__).parent
 # A small workload of our own making, in the words of DLIO.
@@ -94,7 +96,7 @@ class ImportDlio(StokerTest):
                 self.assertEqual(result["generated"]["files"], 2 if many else 4)
                 self.check_data(kind, folder)
                 summary = self.json("train", "imported.yaml", "training.max_steps=2")
-                self.assertEqual((summary["outcome"], summary["steps"]), ("completed", 2))
+                self.assertEqual(summary["steps"], 2)
                 self.assertIn("there are files already", self.stoker("import-dlio", workload, "--generate", folder, code=3).stderr)
 
     def test_au_as_dlio_computes_it(self):
@@ -137,7 +139,7 @@ class ImportDlio(StokerTest):
         workload = self.small("npz")
         for kind, options, step, deviation in (("gamma", "shape: 4, scale: 0.5", 2000, 0.5), ("exponential", "scale: 0.1", 100, 1),
                                                ("uniform", "min: 0, max: 0.2", 100, 0.577)):
-            _, experiment = self.imported(workload, "train.computation_time_stdev=0", f"train.computation_time={{type: {kind}, {options}}}")
+            _, experiment = self.imported(workload, f"train.computation_time={{type: {kind}, {options}}}")
             self.assertAlmostEqual(experiment["device"]["step_ms"], step, 3)
             self.assertAlmostEqual(experiment["device"]["distribution"]["relative_stdev"], deviation, 3)
 
