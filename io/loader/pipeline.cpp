@@ -13,7 +13,8 @@
 //    Samples ahead: when a batch is asked for, it is opened as a whole, and the first samples of
 //    the next one, so that workers who find no place in it go on there. Only the batch that was
 //    begun last is ever open in part.
-// 4. The batches that are ahead go on over the end of an epoch. next() says once that the epoch is
+// 4. The batches that are ahead go on over the end of an epoch, unless they are filled apart.
+//    next() says once that the epoch is
 //    over, and the start() of the next one finds its first batches on their way.
 // 5. A start() anywhere else gives up what is on its way and begins anew from there: workers that
 //    wait for a tier are interrupted.
@@ -29,7 +30,12 @@ int64_t parts_of(int64_t samples, int64_t size) {
 
 }  // namespace
 
-Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs)
+EnumNames<Filling> enum_names(Filling) {
+  return {{"together", Filling::together}, {"apart", Filling::apart}};
+}
+
+Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs,
+                   Filling filling)
     : options_(options),
       sampler_(options, inputs.shard, inputs.dataset, inputs.split, inputs.seed),
       spec_(inputs.decoder.spec()),
@@ -40,10 +46,12 @@ Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const I
       workers_(inputs, info.workers, options.pin_workers && info.workers > 0,
                info.host_batches_ahead > 0 && !info.resident
                    ? inputs.meter.add_queue("ready", info.host_batches_ahead)
-                   : nullptr),
+                   : nullptr,
+               filling == Filling::apart),
       ahead_(static_cast<size_t>(info.host_batches_ahead)),
       samples_ahead_(sampler_.part(0).size > 0 ? info.samples_ahead : 0),
       resident_(info.resident),
+      over_epochs_(filling == Filling::together),
       largest_first_(inputs.dataset, inputs.split),
       hints_(sampler_, inputs.dataset, inputs.split,
              info.host_batches_ahead + info.samples_ahead > 0) {}
@@ -58,7 +66,7 @@ void Pipeline::start(int64_t epoch, int64_t first_batch) {
   if (asked_ == position && !pending_.empty()) return;
   cancel();
   asked_ = submitted_ = position;
-  while (pending_.size() < ahead_) submit();
+  submit_ahead();
   begin_samples(ahead_);
 }
 
@@ -76,7 +84,7 @@ std::optional<Batch> Pipeline::next() {
   pending_.pop_front();
   ++asked_.batch;
   Batch batch = finish(pending);
-  while (pending_.size() < ahead_) submit();
+  submit_ahead();
   return batch;
 }
 
@@ -127,6 +135,10 @@ void Pipeline::open(PendingBatch& pending, int64_t samples) {
   }
   pending.open = places;
   workers_.open(pending.job, places);
+}
+
+void Pipeline::submit_ahead() {
+  while (pending_.size() < ahead_ && (over_epochs_ || submitted_.batch < batches())) submit();
 }
 
 void Pipeline::submit(int64_t samples) {

@@ -15,6 +15,12 @@
 
 namespace stoker {
 
+// Who fills a batch. together: all workers the one that is needed next, and those ahead of it over
+// the end of the epoch. apart: each worker a batch of its own, and none before its epoch has begun,
+// as PyTorch's DataLoader does.
+enum class Filling { together, apart };
+EnumNames<Filling> enum_names(Filling);
+
 // The one mechanism behind all loaders of this folder: batches are begun in order, up to
 // LoaderInfo::host_batches_ahead of them before they are asked for, and the first samples_ahead
 // samples of those behind them, over the end of the epoch into the next one; with 0 ahead, only the
@@ -24,7 +30,9 @@ namespace stoker {
 class Pipeline : public Loader {
  public:
   // `info`: what the options say of the loader. Throws what Sampler throws, and std::bad_alloc.
-  Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs);
+  // apart: with no samples ahead.
+  Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs,
+           Filling filling = Filling::together);
   // What was ahead is lost; returns when no worker is at it.
   ~Pipeline() override;
 
@@ -77,6 +85,8 @@ class Pipeline : public Loader {
     int64_t batch = 0;
     bool operator==(const Position&) const = default;
   };
+  // Begins as many batches as may be ahead.
+  void submit_ahead();
   // Begins the next batch, or its first samples: at most so many.
   void submit(int64_t samples = std::numeric_limits<int64_t>::max());
   // Lets the workers go on to so many samples of the batch that was begun last.
@@ -89,6 +99,7 @@ class Pipeline : public Loader {
   const size_t ahead_;
   const int64_t samples_ahead_;
   const bool resident_;
+  const bool over_epochs_;  // what is ahead goes on over the end of the epoch
   LargestFirst largest_first_;
   ReadHints hints_;
   Position asked_;      // of the next batch to hand out

@@ -24,7 +24,16 @@ class Threaded final : public Pipeline {
 };
 
 struct PrefetchedOptions : LoaderOptions {
+  Filling filling = Filling::together;
   static constexpr std::array kIdle{"device_batches", "samples_ahead"};
+  template <class V>
+  void visit(V& v) {
+    LoaderOptions::visit(v);
+    v("filling", filling,
+      same_results("Who fills a batch. `together`: all workers the one that is needed next, and "
+                   "what is ahead goes on over the end of an epoch. `apart`: each worker one of "
+                   "its own, and none before its epoch, as PyTorch's DataLoader does."));
+  }
   LoaderInfo info() const { return LoaderOptions::info(prefetch_batches); }
 };
 
@@ -33,7 +42,7 @@ class Prefetched final : public Pipeline {
  public:
   using Options = PrefetchedOptions;
   Prefetched(const Options& options, const Inputs& inputs)
-      : Pipeline(options, options.info(), inputs) {}
+      : Pipeline(options, options.info(), inputs, options.filling) {}
 };
 
 STOKER_REGISTER(Loader, "threaded", Threaded);

@@ -14,7 +14,8 @@
 // How jobs pass through the pool:
 //
 // 1. jobs_ holds the jobs with places left to claim, oldest first. All workers work on the first of
-//    them, so that the batch that the trainer needs next is filled by all.
+//    them, so that the batch that the trainer needs next is filled by all. With own_batches the
+//    first worker that comes takes it out, and fills it alone.
 // 2. A worker comes back from a job when nothing is left to claim. It takes the job out of jobs_,
 //    while other workers may still be at its last places. open() puts the newest job there again.
 // 3. The worker that fills the last place finishes the job: it takes it out of unfinished_ and
@@ -46,10 +47,11 @@ void pin_to(int number) {
 }  // namespace
 
 WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers, bool pinned,
-                       std::shared_ptr<QueueMeter> ready)
+                       std::shared_ptr<QueueMeter> ready, bool own_batches)
     : meter_(inputs.meter),
       cores_(pinned ? cores_to_pin_to(inputs.notify) : std::vector<int>{}),
-      ready_(std::move(ready)) {
+      ready_(std::move(ready)),
+      own_batches_(own_batches) {
   loaders_.reserve(static_cast<size_t>(workers));
   for (int64_t i = 0; i < workers; ++i) loaders_.emplace_back(inputs);
   try {
@@ -131,6 +133,7 @@ void WorkerPool::run(SampleLoader& loader, int64_t number) {
     if (stop_) return;
     worker.set_busy(true);
     const std::shared_ptr<BatchJob> job = jobs_.front();
+    if (own_batches_) jobs_.pop_front();
     lock.unlock();
     const bool finished = [&] {
       const Interruptible scope(job->stop());

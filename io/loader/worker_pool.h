@@ -15,8 +15,9 @@ namespace stoker {
 
 // The loader's threads. They live as long as the loader, not an epoch, and work on the oldest batch
 // that has places left, so that the batch the trainer needs next is always done first. One consumer
-// thread calls all methods. An error of a sample belongs to its batch (BatchJob::take) and ends no
-// worker. Refers to what Inputs refers to.
+// thread calls all methods. With own_batches each worker fills a batch of its own instead, which it
+// takes when it has nothing to do, the oldest first. An error of a sample belongs to its batch
+// (BatchJob::take) and ends no worker. Refers to what Inputs refers to.
 class WorkerPool {
  public:
   // Starts `workers` threads, each with a DecoderSession of its own; 0: no threads, and submit()
@@ -26,7 +27,7 @@ class WorkerPool {
   // not depend on it. `ready` (may be null) counts batches that are finished and were not waited
   // for yet.
   WorkerPool(const Loader::Inputs& inputs, int64_t workers, bool pinned,
-             std::shared_ptr<QueueMeter> ready);
+             std::shared_ptr<QueueMeter> ready, bool own_batches = false);
   // Gives up what is not finished; returns when all threads have ended.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -60,6 +61,7 @@ class WorkerPool {
   // Empty: the scheduler moves workers as it likes.
   const std::vector<int> cores_;
   const std::shared_ptr<QueueMeter> ready_;
+  const bool own_batches_;
   bool stop_ = false;
   std::vector<SampleLoader> loaders_;
   // Last: joined before anything they use goes.

@@ -112,6 +112,24 @@ TEST(ReadAhead, prefetched_reads_over_the_end_of_the_epoch) {
   EXPECT_EQ(setup.settled(), 40 + 15);
 }
 
+TEST(ReadAhead, filled_apart_nothing_is_read_before_its_epoch) {
+  ReadAheadSetup setup;
+  const auto loader = setup.make("type: prefetched, prefetch_batches: 3, filling: apart");
+  for (const int64_t epoch : {0, 1}) {
+    loader->start(epoch, 0);
+    EXPECT_EQ(setup.settled(), 40 * epoch + 15);
+    for (int64_t i = 0; i < loader->batches(); ++i) {
+      const auto batch = loader->next();
+      ASSERT_TRUE(batch);
+      EXPECT_EQ(batch->epoch * 100 + batch->index, epoch * 100 + i);
+    }
+    EXPECT_EQ(setup.settled(), 40 * (epoch + 1));
+    if (epoch == 0) EXPECT_FALSE(loader->next());  // asked or not asked for the end
+  }
+  loader->start(2, 3);
+  EXPECT_EQ(loader->next()->index, 3);
+}
+
 // A trainer counts its batches, and never asks for the one that is not there.
 TEST(ReadAhead, what_is_ahead_stays_where_nobody_asked_for_the_end_of_the_epoch) {
   for (const char* options : {"type: prefetched, prefetch_batches: 3",

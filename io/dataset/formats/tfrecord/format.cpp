@@ -107,6 +107,7 @@ std::string TFRecordFormat::name() const {
 }
 
 std::string TFRecordFormat::label_rule() const {
+  if (one_class()) return "";
   return fmt::format(
       "a class is the number in feature '{}' (dataset.label), or the name in '{}' "
       "(dataset.text), or the first folder in '{}' (dataset.filename)",
@@ -169,7 +170,7 @@ bool TFRecordFormat::look(Bytes record, ShardSample& sample) const {
     image_of(found[kImage], features_.image);
     const std::string class_name = text_of(found[kText]);
     const std::string filename = text_of(found[kFilename]);
-    const std::optional<int64_t> label = label_of(found[kLabel], features_.label);
+    const std::optional<int64_t> label = one_class() ? 0 : label_of(found[kLabel], features_.label);
     if (!label && class_name.find('/') != class_name.npos) {
       throw BadSample(BadReason::unsupported, fmt::format("its class '{}' has a '/'", class_name));
     }

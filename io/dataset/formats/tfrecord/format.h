@@ -27,6 +27,10 @@ class TFRecordFormat final : public ShardFormat {
   Bytes payload(Buffer& stored) const override;
 
  private:
+  // No feature says a class: all samples are of one.
+  bool one_class() const {
+    return features_.label.empty() && features_.text.empty() && features_.filename.empty();
+  }
   // Takes what a record says. False: it has no image.
   bool look(Bytes record, ShardSample& sample) const;
   std::string without_image(Bytes example) const;

@@ -39,7 +39,8 @@ class TFRecord final : public Sharded {
         "\"\": no sample has such a name.");
       v("filename", filename,
         "The feature that names the sample. Where a sample has neither the number nor the name of "
-        "its class, the first folder of this name is the class. \"\": samples have no names.");
+        "its class, the first folder of this name is the class. \"\": samples have no names. If "
+        "label and text are \"\", too, all samples are of one class.");
     }
     void check(const Section& section) const {
       ShardedOptions::check(section);
