@@ -35,7 +35,9 @@ BatchJob::BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& 
       digest_(digest),
       group_(std::move(group)),
       open_(open.value_or(batch_.size)),
-      remaining_(batch_.size) {}
+      remaining_(batch_.size) {
+  if (batch_.filler) group_.arrivals.reset();  // its sample is no other's, and counts nowhere
+}
 
 std::optional<int64_t> BatchJob::claim() {
   int64_t place = next_;
