@@ -125,7 +125,7 @@ class Receiver {
 };
 
 HttpTransport::Inputs inputs_for(const DownloadOptions& options, const Receiver& receiver) {
-  HttpTransport::Inputs inputs{.connections = 1};
+  HttpTransport::Inputs inputs{.in_flight = 1};
   inputs.limits = {.timeout_ms = 0, .redirects = true};
   inputs.retry.retries = options.attempts - 1;
   inputs.retry.base_ms = static_cast<int64_t>(options.retry_s * 1000);

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kMaxReply = uint64_t{16} << 20;
 
 HttpReply ask(HttpRequest request, std::chrono::milliseconds timeout) {
-  HttpTransport::Inputs inputs{.connections = 1, .retry = {.retries = 0}};
+  HttpTransport::Inputs inputs{.in_flight = 1, .retry = {.retries = 0}};
   inputs.limits = {.timeout_ms = timeout.count(), .slow_ms = 0, .most_text = kMaxReply};
   request.shown = request.method + " " + request.url;
   const std::string shown = request.shown;

@@ -47,7 +47,9 @@ class HttpTransport {
  public:
   static constexpr const char* kKind = "http transport";
   struct Inputs {
-    int64_t connections = 16;  // requests in flight
+    // Requests in flight, each on a connection of its own. 0: as many as the server bears
+    // (io/http/in_flight_limit.h).
+    int64_t in_flight = 16;
     HttpLimits limits = {};
     RetryPolicy retry = {};
     // What a message says behind "after 7 attempts": "; more by the tier's `retries`".
@@ -57,6 +59,8 @@ class HttpTransport {
     std::function<std::vector<std::string>(const HttpRequest&)> headers = {};
     // Told why the first of all requests is made again. Called by the transport's thread.
     std::function<void(const std::string&)> retried = {};
+    // Told how many requests may be in flight, at first and whenever that changes. Likewise.
+    std::function<void(int64_t)> most_in_flight = {};
   };
 
   // What is not answered yet fails. Waits for no server.

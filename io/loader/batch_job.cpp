@@ -17,18 +17,27 @@
 //    their subtractions come before its own.
 // 4. cancel() claims all places that are left and gives them up. The same count then says whether a
 //    worker is still at one.
+//
+// With arrivals the places that are being read for are exchanged between batches (arrivals.h), and
+// each is subtracted by itself, from the batch that it lies in. 3. and 4. hold for the places of a
+// batch, whoever reads for them.
 
 namespace stoker {
 
 BatchJob::BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
-                   std::vector<int32_t> claims, std::optional<int64_t> open)
+                   std::vector<int32_t> claims, std::optional<int64_t> open, JobGroup group)
     : batch_(std::move(batch)),
+      epoch_(batch_.epoch),
+      index_(batch_.index),
       samples_(std::move(samples)),
       claims_(std::move(claims)),
       spec_(spec),
       digest_(digest),
+      group_(std::move(group)),
       open_(open.value_or(batch_.size)),
-      remaining_(batch_.size) {}
+      remaining_(batch_.size) {
+  if (batch_.filler) group_.arrivals.reset();  // its sample is no other's, and counts nowhere
+}
 
 std::optional<int64_t> BatchJob::claim() {
   int64_t place = next_;
@@ -38,45 +47,73 @@ std::optional<int64_t> BatchJob::claim() {
   return std::nullopt;
 }
 
-bool BatchJob::work(SampleLoader& loader) {
+void BatchJob::work(SampleLoader& loader, const Finished& finished) {
   LoadCost cost;
   int64_t filled = 0;
-  for (; const std::optional<int64_t> place = claim(); ++filled) {
-    fill(claims_.empty() ? *place : claims_[static_cast<size_t>(*place)], loader, cost);
+  while (const std::optional<int64_t> claimed = claim()) {
+    const int64_t place = claims_.empty() ? *claimed : claims_[static_cast<size_t>(*claimed)];
+    if (group_.arrivals) {
+      fill_any(place, loader, finished);
+    } else {
+      fill(place, loader, cost);
+      ++filled;
+    }
   }
   // Who filled nothing must not touch the batch: it may be finished and taken by now.
-  if (filled == 0) return false;
+  if (filled > 0 && this->filled(filled, cost, loader.meter())) finished(*this);
+}
+
+bool BatchJob::filled(int64_t places, const LoadCost& cost, LoaderMeter& meter) {
   {
     std::lock_guard lock(mutex_);
     batch_.cost.read_ns += cost.read_ns;
     batch_.cost.decode_ns += cost.decode_ns;
     batch_.cost.bytes_read += cost.bytes_read;
   }
-  const bool last = remaining_.fetch_sub(filled) == filled;
-  if (last) finish(loader.meter());
+  const bool last = remaining_.fetch_sub(places) == places;
+  if (last) finish(meter);
   return last;
 }
 
 void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
   try {
-    uint8_t* slot = batch_.pixels.get() + static_cast<size_t>(place) * spec_.bytes();
-    const int64_t index = samples_[static_cast<size_t>(place)];
-    LoadedSample sample = loader.load(batch_.epoch, index, slot, cost);
-    // No other worker has this place, so the slot and the label need no lock.
-    (*batch_.labels)[static_cast<size_t>(place)] = sample.label;
-    if (sample.skipped) sample.skipped->batch = batch_.index;
-    if (sample.skipped || sample.tolerated) {
-      std::lock_guard lock(mutex_);
-      noted_.emplace(place, std::move(sample));
-    }
+    keep(place, loader.load(epoch_, samples_[static_cast<size_t>(place)], pixels(place), cost));
   } catch (...) {
-    // The error of the first bad place is the batch's, whichever worker was quicker.
-    std::lock_guard lock(mutex_);
-    if (error_ == nullptr || place < error_place_) {
-      error_ = std::current_exception();
-      error_place_ = place;
-    }
+    keep_error(place);
   }
+}
+
+void BatchJob::fill_any(int64_t place, SampleLoader& loader, const Finished& finished) {
+  LoadCost cost;
+  const Arrivals::Reading reading = group_.arrivals->begin({shared_from_this(), place});
+  Arrivals::Place goal;
+  try {
+    const auto arrived = [&] {
+      goal = group_.arrivals->arrive(reading);
+      return goal.job->pixels(goal.place);
+    };
+    LoadedSample sample = loader.load(epoch_, samples_[static_cast<size_t>(place)], arrived, cost);
+    goal.job->keep(goal.place, std::move(sample));
+  } catch (...) {
+    if (!goal.job) goal = group_.arrivals->arrive(reading);
+    goal.job->keep_error(goal.place);
+  }
+  if (goal.job->filled(1, cost, loader.meter())) finished(*goal.job);
+}
+
+void BatchJob::keep(int64_t place, LoadedSample sample) {
+  (*batch_.labels)[static_cast<size_t>(place)] = sample.label;
+  if (sample.skipped) sample.skipped->batch = index_;
+  if (!sample.skipped && !sample.tolerated) return;
+  std::lock_guard lock(mutex_);
+  noted_.emplace(place, std::move(sample));
+}
+
+void BatchJob::keep_error(int64_t place) {
+  std::lock_guard lock(mutex_);
+  if (error_ != nullptr && place >= error_place_) return;
+  error_ = std::current_exception();
+  error_place_ = place;
 }
 
 void BatchJob::finish(LoaderMeter& meter) {

@@ -48,6 +48,13 @@ void LoaderOptions::check(const Section& section) const {
   }
 }
 
+void LoaderOptions::check_in_order(const Section& section) const {
+  if (in_order) return;
+  section.fail("in_order",
+               "can be false only where several batches are filled at a time: set loader.type to "
+               "prefetched or device_prefetched, or leave it out");
+}
+
 LoaderInfo LoaderOptions::info(int64_t host_batches_ahead, int64_t device_batches_ahead) const {
   return {.batch_size = batch_size,
           .workers = workers.resolve(),

@@ -97,6 +97,7 @@ struct LoaderOptions {
   int64_t block_length = 1;
   bool single_file_stays = false;
   bool drop_last = true;
+  bool in_order = true;
   bool digest = false;
   template <class V>
   void visit(V& v) {
@@ -141,11 +142,18 @@ struct LoaderOptions {
     v("drop_last", drop_last,
       "Whether training leaves out the last batch of an epoch if it is smaller. Evaluation never "
       "does.");
+    v("in_order", in_order,
+      "Whether each batch has the samples of its place in the order. false: batches are filled by "
+      "whatever has been read of the batches ahead, so that none waits for one slow read; each "
+      "epoch still has each sample once. Batches are then others in each run, and a resume within "
+      "an epoch may leave out some samples and take others twice.");
     v("digest", digest,
       same_results("Whether the XXH3-128 digest of every batch is written into digests.csv."));
   }
   // Error(ExitCode::config) for an order without shuffle, and what has no meaning in it.
   void check(const Section& section) const;
+  // Error(ExitCode::config) for in_order: false; for loaders that fill one batch at a time.
+  void check_in_order(const Section& section) const;
   // What a loader does that has workers and makes this many batches ahead. Other loaders add what
   // they do.
   LoaderInfo info(int64_t host_batches_ahead = 0, int64_t device_batches_ahead = 0) const;

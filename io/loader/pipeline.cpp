@@ -54,7 +54,9 @@ Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const I
       over_epochs_(filling == Filling::together),
       largest_first_(inputs.dataset, inputs.split),
       hints_(sampler_, inputs.dataset, inputs.split,
-             info.host_batches_ahead + info.samples_ahead > 0) {}
+             info.host_batches_ahead + info.samples_ahead > 0) {
+  if (!options.in_order) group_.arrivals = std::make_shared<Arrivals>();
+}
 
 Pipeline::~Pipeline() { cancel(); }
 
@@ -112,7 +114,7 @@ std::shared_ptr<BatchJob> Pipeline::make_job(Batch batch, std::vector<int64_t> s
   batch.pixels = slots_.acquire();
   batch.labels = std::make_shared<std::vector<int64_t>>(samples.size());
   return std::make_shared<BatchJob>(std::move(batch), std::move(samples), spec_, digest,
-                                    std::move(claims), open);
+                                    std::move(claims), open, group_);
 }
 
 void Pipeline::begin_samples(size_t whole) {
@@ -176,6 +178,7 @@ void Pipeline::cancel() {
   // No worker is at a sample any more, so that nothing is forgotten that one still waits for.
   hints_.forget();
   pending_.clear();
+  group_.stop = std::stop_source();
 }
 
 }  // namespace stoker

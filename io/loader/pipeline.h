@@ -106,6 +106,8 @@ class Pipeline : public Loader {
   Position submitted_;  // of the next batch to begin
   EpochOrder order_;
   std::deque<PendingBatch> pending_;
+  // Of the batches on their way.
+  JobGroup group_;
 };
 
 }  // namespace stoker

@@ -6,7 +6,11 @@ namespace stoker {
 namespace {
 
 struct ThreadedOptions : LoaderOptions {
-  static constexpr std::array kIdle{"prefetch_batches", "device_batches"};
+  static constexpr std::array kIdle{"prefetch_batches", "device_batches", "in_order"};
+  void check(const Section& section) const {
+    LoaderOptions::check(section);
+    check_in_order(section);
+  }
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info();
     info.samples_ahead = samples_ahead;

@@ -24,7 +24,7 @@ SampleLoader::SampleLoader(const Loader::Inputs& inputs)
       session_(inputs.decoder.open()),
       meter_(inputs.meter) {}
 
-void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost,
+void SampleLoader::decode(int64_t epoch, int64_t index, const Out& out, LoadCost& cost,
                           LoadedSample& result) {
   const SamplePlace place{dataset_, split_, index};
   const TimePoint begin = Clock::now();
@@ -32,7 +32,8 @@ void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& 
   const EncodedSample sample = read_sample(place, scratch_);
   const TimePoint read = Clock::now();
   const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
-  std::string damage = decode_sample(place, sample, *session_, {split_ == Split::train, seed}, out);
+  std::string damage =
+      decode_sample(place, sample, *session_, {split_ == Split::train, seed}, out());
   const TimePoint decoded = Clock::now();
   cost.read_ns += (read - begin) / std::chrono::nanoseconds(1);
   cost.decode_ns += (decoded - read) / std::chrono::nanoseconds(1);
@@ -46,7 +47,14 @@ void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& 
 }
 
 LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
+  return load(
+      epoch, index, [out] { return out; }, cost);
+}
+
+LoadedSample SampleLoader::load(int64_t epoch, int64_t index, const Out& ask, LoadCost& cost) {
   LoadedSample result;
+  uint8_t* asked = nullptr;
+  const Out out = [&] { return asked != nullptr ? asked : asked = ask(); };
   int64_t candidate = index;
   for (uint64_t attempt = 1; attempt <= kMaxReplacements; ++attempt) {
     try {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -33,13 +34,16 @@ class SampleLoader {
   // Error(ExitCode::data) in any case. Where the tier fails: the Error of read_sample(). Adds
   // nanoseconds and bytes to `cost`. Interrupted.
   LoadedSample load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
+  // Likewise; `out` is asked for once, when the first bytes to decode are there.
+  using Out = std::function<uint8_t*()>;
+  LoadedSample load(int64_t epoch, int64_t index, const Out& out, LoadCost& cost);
   // For those who measure what belongs to a batch and not to a sample.
   LoaderMeter& meter() { return meter_; }
 
  private:
   // Fills in the label, and what was tolerated. Throws BadSample for whatever is the sample's
   // fault, and else as load().
-  void decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost, LoadedSample& result);
+  void decode(int64_t epoch, int64_t index, const Out& out, LoadCost& cost, LoadedSample& result);
 
   const Dataset& dataset_;
   const Split split_;

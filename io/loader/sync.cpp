@@ -7,8 +7,12 @@ namespace stoker {
 namespace {
 
 struct SyncOptions : LoaderOptions {
-  static constexpr std::array kIdle{"workers", "pin_workers", "prefetch_batches", "device_batches",
-                                    "samples_ahead"};
+  static constexpr std::array kIdle{"workers",        "pin_workers",   "prefetch_batches",
+                                    "device_batches", "samples_ahead", "in_order"};
+  void check(const Section& section) const {
+    LoaderOptions::check(section);
+    check_in_order(section);
+  }
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info();
     info.workers = 0;

@@ -135,19 +135,21 @@ void WorkerPool::run(SampleLoader& loader, int64_t number) {
     const std::shared_ptr<BatchJob> job = jobs_.front();
     if (own_batches_) jobs_.pop_front();
     lock.unlock();
-    const bool finished = [&] {
+    {
       const Interruptible scope(job->stop());
-      return job->work(loader);
-    }();
+      job->work(loader, [this](const BatchJob& done) { finished(done); });
+    }
     lock.lock();
     // Nothing is left to claim, whoever sees it first; unless more was opened meanwhile.
     if (!job->claimable()) std::erase(jobs_, job);
-    if (finished) {
-      if (ready_) ready_->put();
-      unfinished_.erase(job.get());
-      done_.notify_all();
-    }
   }
+}
+
+void WorkerPool::finished(const BatchJob& job) {
+  const std::lock_guard lock(mutex_);
+  if (ready_) ready_->put();
+  unfinished_.erase(&job);
+  done_.notify_all();
 }
 
 }  // namespace stoker

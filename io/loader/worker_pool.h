@@ -50,6 +50,8 @@ class WorkerPool {
   void stop();
   // A worker's life.
   void run(SampleLoader& loader, int64_t number);
+  // A worker has filled the last place of a job.
+  void finished(const BatchJob& job);
 
   std::mutex mutex_;
   std::condition_variable work_;

@@ -70,6 +70,11 @@ void TierMeter::set_cache(uint64_t bytes, uint64_t limit) {
   state_.cache = Cache{0, 0, bytes, limit};
 }
 
+void TierMeter::set_hedged() {
+  const std::lock_guard lock(mutex_);
+  state_.hedges = Hedges{};
+}
+
 int64_t TierMeter::spans() const {
   int64_t spans = 0;
   tallies_.each([&spans](const Tallies& tallies) {
@@ -105,6 +110,9 @@ TierMeter::State TierMeter::state() const {
     result.cache->misses = cache_reads_[0].load(std::memory_order_relaxed);
     result.cache->hits = cache_reads_[1].load(std::memory_order_relaxed);
   }
+  const auto hedged = [this](size_t i) { return hedges_[i].load(std::memory_order_relaxed); };
+  if (result.hedges) result.hedges = Hedges{hedged(0), hedged(1), hedged(2)};
+  result.most_in_flight = most_in_flight_.load(std::memory_order_relaxed);
   return result;
 }
 

@@ -97,6 +97,20 @@ class TierMeter {
   // the cache are there.
   void set_cache(uint64_t bytes, uint64_t limit);
 
+  // For a tier whose late reads are sent a second time (io/storage/tail). set_hedged() once, so
+  // that the figures are there; then each further read, each that was through first, and the bytes
+  // that one brought.
+  void set_hedged();
+  void hedge_sent() { hedges_[0].fetch_add(1, std::memory_order_relaxed); }
+  void hedge_won() { hedges_[1].fetch_add(1, std::memory_order_relaxed); }
+  void hedge_moved(uint64_t bytes) {
+    hedges_[2].fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  }
+  // A tier that speaks to a server may have so many requests in flight from now on.
+  void set_most_in_flight(int64_t requests) {
+    most_in_flight_.store(requests, std::memory_order_relaxed);
+  }
+
   // How many operations were recorded, for the overhead. Any thread; it visits every thread's slot.
   int64_t spans() const;
 
@@ -107,6 +121,13 @@ class TierMeter {
     int64_t misses = 0;
     uint64_t bytes = 0;
     uint64_t limit = 0;
+  };
+  // Reads that were sent a further time, how many of those were through first, and the bytes that
+  // all of them brought.
+  struct Hedges {
+    int64_t sent = 0;
+    int64_t won = 0;
+    int64_t bytes = 0;
   };
   // What reads moved, or what writes moved. sizes: operations that succeeded, by the bytes that
   // they moved. busy_s: time during which at least one was under way.
@@ -141,6 +162,10 @@ class TierMeter {
     int64_t processes = 0;
     // Absent: the tier keeps no copies.
     std::optional<Cache> cache{};
+    // Absent: the tier sends no read twice.
+    std::optional<Hedges> hedges{};
+    // How many requests the tier may have in flight at a server. 0: it does not say.
+    int64_t most_in_flight = 0;
     // What a reader of the figures has to know, in words.
     std::vector<std::string> conditions{};
     // How many failed, by operation and errno; 0: no system call did.
@@ -166,6 +191,8 @@ class TierMeter {
   std::array<std::atomic<int64_t>, 3> waited_ns_{};  // reading, writing, for metadata
   std::atomic<int64_t> processes_{0};
   std::array<std::atomic<int64_t>, 2> cache_reads_{};  // misses, hits
+  std::array<std::atomic<int64_t>, 3> hedges_{};       // sent, won, bytes
+  std::atomic<int64_t> most_in_flight_{0};
 };
 
 }  // namespace stoker

@@ -48,7 +48,7 @@ class WrappedStorage : public Storage, public KeepsFiles {
     wrap_({FileCall::Op::list, prefix}, [&] { objects = inner_->list(prefix); });
     return objects;
   }
-  void read(const std::string& key, Buffer& out, Range range) const final {
+  void read(const std::string& key, Buffer& out, Range range) const override {
     ObjectCall call{FileCall::Op::read, key, range.offset};
     wrap_(call, [&] {
       inner_->read(key, out, range);

@@ -59,7 +59,7 @@ class Server:
         return time.monotonic() - begin
 
     def ours(self):
-        config = self.config(self.tier | {"connections": self.connections})
+        config = self.config(self.tier | {"in_flight": self.connections})
         done = stoker("bench", "read", config, f"--threads={self.connections}", "--page-cache=as_is", "--repetitions=2",
                       "--json", cwd=self.folder, env=self.environment)
         return json.loads(done.stdout)["results"][0]["repetitions"][0]["seconds"]

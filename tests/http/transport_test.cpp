@@ -131,7 +131,7 @@ TEST(HttpTransports, a_request_that_is_not_answered_can_be_given_up) {
     return HttpResponse{"200 OK", "", "whole"};
   });
   HttpTransport::Inputs inputs = quick();
-  inputs.connections = 1;
+  inputs.in_flight = 1;
   const auto transport = new_http_transport(inputs);
   expect_given_up(server, *transport, [&] { return server.requests().size() == 1; });
   // One that waits for a free connection, too; and what nobody gives up goes on.

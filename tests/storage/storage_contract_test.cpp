@@ -35,6 +35,9 @@ const std::map<std::string, std::string> kRemote = {
 };
 // Ways of a tier that differ from its first.
 const std::map<std::string, std::string> kVariants = {
+    {"emulated_hedged",
+     "{type: emulated, profile: optane, read_latency_ms: 1, slow_fraction: 0.3, slow_factor: 4, "
+     "hedge: 1ms, inner: {type: posix, root: {}}}"},
     {"posix_tensorflow", "{type: posix, root: {}, read: tensorflow}"},
     {"posix_mmap", "{type: posix, root: {}, read: mmap, advice: dontneed}"},
     {"uring_direct", "{type: uring, root: {}, block: 4KiB, queue_depth: 3, direct: true}"},

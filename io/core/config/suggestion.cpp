@@ -120,6 +120,8 @@ constexpr Synonym kSynonyms[] = {
     {"save_every", "every_steps"},
     {"max_to_keep", "keep_last"},
     {"mixed_precision", "precision"},
+    {"connections", "in_flight"},
+    {"max_connections", "in_flight"},
 };
 
 // Null: the word stands for no known name.

@@ -22,7 +22,9 @@
 #include "io/core/error.h"
 #include "io/http/curl/retry.h"
 #include "io/http/curl/transfer.h"
+#include "io/http/in_flight_limit.h"
 #include "io/http/transport.h"
+#include "io/metrics/clock.h"
 
 // The life of a request:
 //   1. start() puts it into one of two queues, what somebody waits for or what is read ahead, and
@@ -54,6 +56,7 @@ struct Job {
   HttpRequest request;
   std::promise<HttpAnswer> answer;
   int attempts = 0;
+  TimePoint begun = {};  // the last one
   std::unique_ptr<Transfer> transfer = {};
   std::optional<std::stop_callback<std::function<void()>>> on_stop = {};
 
@@ -84,8 +87,9 @@ class CurlTransport final : public HttpTransport {
   CurlTransport(Options, const Inputs& inputs)
       : inputs_(inputs),
         multi_(new_multi(), [](CURLM* multi) { curl_multi_cleanup(multi); }),
+        limit_(inputs_.in_flight),
         random_(std::random_device{}()) {  // other processes wait for other times
-    const long connections = static_cast<long>(inputs_.connections);
+    const long connections = static_cast<long>(limit_.most());
     curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -121,8 +125,6 @@ class CurlTransport final : public HttpTransport {
   }
 
  private:
-  using TimePoint = std::chrono::steady_clock::time_point;
-
   void run(const std::stop_token& stop) {
     try {
       serve(stop);
@@ -132,7 +134,11 @@ class CurlTransport final : public HttpTransport {
     abandon();
   }
 
-  bool full() const { return under_way_.size() >= static_cast<size_t>(inputs_.connections); }
+  // How many more requests may be made now.
+  size_t room() const {
+    const auto most = static_cast<size_t>(limit_.limit());
+    return most - std::min(most, under_way_.size());
+  }
 
   void serve(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -143,10 +149,15 @@ class CurlTransport final : public HttpTransport {
       }
       finish_done();
       if (given_up_.exchange(false)) end_given_up();
-      const size_t room = static_cast<size_t>(inputs_.connections) - under_way_.size();
-      for (JobPtr& job : take(room)) begin(std::move(job));
+      tell_limit();
+      for (JobPtr& job : take(room())) begin(std::move(job));
       curl_multi_poll(multi_.get(), nullptr, 0, pause_ms(), nullptr);
     }
+  }
+
+  void tell_limit() {
+    if (std::exchange(told_limit_, limit_.limit()) == limit_.limit()) return;
+    if (inputs_.most_in_flight) inputs_.most_in_flight(limit_.limit());
   }
 
   void end_given_up() {
@@ -189,7 +200,7 @@ class CurlTransport final : public HttpTransport {
 
   void start_due() {
     const auto now = std::chrono::steady_clock::now();
-    while (!later_.empty() && later_.begin()->first <= now && !full()) {
+    while (!later_.empty() && later_.begin()->first <= now && room() > 0) {
       begin(std::move(later_.extract(later_.begin()).mapped()));
     }
   }
@@ -197,6 +208,7 @@ class CurlTransport final : public HttpTransport {
   void begin(JobPtr job) {
     if (job->given_up()) return answer_given_up(std::move(job), "");
     ++job->attempts;
+    job->begun = Clock::now();
     try {
       if (idle_.empty()) idle_.push_back(std::make_unique<Transfer>(inputs_.limits));
       job->transfer = std::move(idle_.back());
@@ -222,13 +234,22 @@ class CurlTransport final : public HttpTransport {
       if (message->msg != CURLMSG_DONE) continue;
       CURL* const handle = message->easy_handle;
       const CURLcode code = message->data.result;
+      const auto in_flight = std::ssize(under_way_);
       JobPtr job = std::move(under_way_.extract(handle).mapped());
       TransferOutcome outcome = job->transfer->end(code, host_found_);
       host_found_ = host_found_ || code != CURLE_COULDNT_RESOLVE_HOST;
       curl_multi_remove_handle(multi_.get(), handle);
       idle_.push_back(std::move(job->transfer));
+      learn(*job, outcome, in_flight);
       finish(std::move(job), std::move(outcome));
     }
+  }
+
+  // From how long an attempt took: how many may be in flight.
+  void learn(const Job& job, const TransferOutcome& outcome, int64_t in_flight) {
+    if (outcome.again) return limit_.failed();
+    if (!outcome.answer.failure.empty() || job.request.method != "GET") return;
+    limit_.answered(outcome.answer.head.length.value_or(0), Clock::now() - job.begun, in_flight);
   }
 
   void finish(JobPtr job, TransferOutcome outcome) {
@@ -257,7 +278,7 @@ class CurlTransport final : public HttpTransport {
   // How long the thread may sleep where nothing happens on the connections.
   int pause_ms() const {
     constexpr int64_t kLongest = 1000;
-    if (later_.empty() || full()) return kLongest;
+    if (later_.empty() || room() == 0) return kLongest;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         later_.begin()->first - std::chrono::steady_clock::now());
     return static_cast<int>(std::clamp<int64_t>(left.count() + 1, 0, kLongest));
@@ -288,6 +309,8 @@ class CurlTransport final : public HttpTransport {
   bool stopped_ = false;
   std::atomic<bool> given_up_ = false;  // some request
   // The thread's own:
+  InFlightLimit limit_;
+  int64_t told_limit_ = 0;
   Random random_;
   bool host_found_ = false;
   bool told_ = false;

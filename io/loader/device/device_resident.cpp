@@ -13,7 +13,11 @@ namespace stoker {
 namespace {
 
 struct DeviceResidentOptions : LoaderOptions {
-  static constexpr std::array kIdle{"device_batches", "samples_ahead"};
+  static constexpr std::array kIdle{"device_batches", "samples_ahead", "in_order"};
+  void check(const Section& section) const {
+    LoaderOptions::check(section);
+    check_in_order(section);
+  }
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info(prefetch_batches);
     info.resident = true;

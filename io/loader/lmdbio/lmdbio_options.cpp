@@ -39,6 +39,7 @@ void LmdbioOptions::check(const Section& section) const {
                  "set loader.shuffle=false, or use another loader");
   }
   LoaderOptions::check(section);
+  check_in_order(section);
 }
 
 LoaderInfo LmdbioOptions::info() const {

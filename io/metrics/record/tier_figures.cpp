@@ -18,6 +18,7 @@ constexpr const char* kCaller =
 constexpr const char* kMoved = "Counted when an operation succeeds.";
 constexpr const char* kModel = "Counted by the emulated tier.";
 constexpr const char* kCopies = "Counted by a tier of type cached.";
+constexpr const char* kHedges = "Counted by a tier with the option `hedge`.";
 
 const Tally::Totals& of(const Tier& tier, TierOp op) { return tier.ops[static_cast<size_t>(op)]; }
 
@@ -59,6 +60,12 @@ template <class T>
 Read by_cache(T TierMeter::Cache::*member) {
   return by_tier([member](const Tier& tier) {
     return tier.cache ? Value((*tier.cache).*member) : std::nullopt;
+  });
+}
+
+Read by_hedges(int64_t TierMeter::Hedges::*member) {
+  return by_tier([member](const Tier& tier) {
+    return tier.hedges ? Value(static_cast<double>((*tier.hedges).*member)) : std::nullopt;
   });
 }
 
@@ -155,8 +162,28 @@ std::vector<Figure> states() {
   };
 }
 
+std::vector<Figure> tail() {
+  using Hedges = TierMeter::Hedges;
+  return {
+      {"tiers.{tier}.hedge.reads", counter, Unit::none,
+       "Reads that were sent a further time because they were late.", kHedges,
+       by_hedges(&Hedges::sent)},
+      {"tiers.{tier}.hedge.won", counter, Unit::none,
+       "Reads of which a further one was through first.", kHedges, by_hedges(&Hedges::won)},
+      {"tiers.{tier}.hedge.bytes", counter, Unit::bytes,
+       "Bytes that the further reads brought, used or not.", kHedges, by_hedges(&Hedges::bytes)},
+      {"tiers.{tier}.most_in_flight", gauge, Unit::none,
+       "How many requests the tier may have in flight at its server now.",
+       "Told by a tier of type http or s3; its option `in_flight` says how it is chosen.",
+       by_tier([](const Tier& tier) {
+         return tier.most_in_flight > 0 ? Value(static_cast<double>(tier.most_in_flight))
+                                        : std::nullopt;
+       })},
+  };
+}
+
 }  // namespace
 
-std::vector<Figure> tier_figures() { return joined({operations(), states()}); }
+std::vector<Figure> tier_figures() { return joined({operations(), states(), tail()}); }
 
 }  // namespace stoker

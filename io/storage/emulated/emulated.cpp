@@ -10,6 +10,7 @@
 
 #include "io/storage/emulated/emulates.h"
 #include "io/storage/emulated/tier_model.h"
+#include "io/storage/tail/hedged_reads.h"
 #include "io/storage/wrapped_storage.h"
 
 namespace stoker {
@@ -20,7 +21,9 @@ std::string identity_of(const EmulatedOptions& options, const std::string& name,
                         const Storage& inner) {
   const FileTree* files = files_of(inner);
   std::error_code ignored;
-  return fmt::format("{}\n{}{}", name, to_yaml(dump_struct(options)),
+  EmulatedOptions device = options;
+  device.tail = {};  // which reads are sent twice is no matter of the device
+  return fmt::format("{}\n{}{}", name, to_yaml(dump_struct(device)),
                      files == nullptr ? ""
                                       : std::filesystem::weakly_canonical(
                                             std::filesystem::absolute(files->root()), ignored)
@@ -72,20 +75,31 @@ class EmulatedStorage final : public WrappedStorage<Wait>, public Emulates {
   using Options = EmulatedOptions;
   EmulatedStorage(const Options& options, const Inputs& inputs)
       : EmulatedStorage(options, inputs, options.inner.create(inputs)) {}
+  void read(const std::string& key, Buffer& out, Range range) const override {
+    if (!hedged_) return read_once(key, out, range);
+    hedged_->read(key, out, range);
+  }
   TierModel& model() const override { return *model_; }
   const Storage& data() const override { return inner(); }
 
  private:
   EmulatedStorage(const Options& options, const Inputs& inputs, std::unique_ptr<Storage>&& inner)
-      : EmulatedStorage(make_model(options, *inner, inputs), options.inner.info().read_piece,
-                        std::move(inner)) {}
-  EmulatedStorage(const std::shared_ptr<TierModel>& model, uint64_t read_piece,
-                  std::unique_ptr<Storage>&& inner)
-      : WrappedStorage(std::move(inner), Wait{model, read_piece},
+      : EmulatedStorage(options, inputs, make_model(options, *inner, inputs), std::move(inner)) {}
+  EmulatedStorage(const Options& options, const Inputs& inputs,
+                  const std::shared_ptr<TierModel>& model, std::unique_ptr<Storage>&& inner)
+      : WrappedStorage(std::move(inner), Wait{model, options.inner.info().read_piece},
                        std::make_shared<TierLayer>(model)),
-        model_(model) {}
+        model_(model),
+        hedged_(hedged_reads(options.tail, inputs.meter,
+                             [this](const std::string& key, Buffer& out, Range range) {
+                               read_once(key, out, range);
+                             })) {}
+  void read_once(const std::string& key, Buffer& out, Range range) const {
+    WrappedStorage::read(key, out, range);
+  }
 
   const std::shared_ptr<TierModel> model_;
+  const std::unique_ptr<HedgedReads> hedged_;  // null: no read is sent twice
 };
 
 STOKER_REGISTER(Storage, "emulated", EmulatedStorage);

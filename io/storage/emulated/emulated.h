@@ -4,6 +4,7 @@
 #include "io/storage/emulated/tier_figures.h"
 #include "io/storage/emulated/tier_layout.h"
 #include "io/storage/storage.h"
+#include "io/storage/tail/tail_options.h"
 
 namespace stoker {
 
@@ -13,6 +14,7 @@ struct EmulatedOptions {
   TierFigures figures;
   TierLayout layout;
   bool shared = true;
+  TailOptions tail;
   Component<Storage> inner;
 
   template <class V>
@@ -22,6 +24,7 @@ struct EmulatedOptions {
     v("shared", shared,
       "With true, all processes of this user whose tier has this name and these options share one "
       "device. With false each process has a device of its own.");
+    tail.visit(v);
     v.required("inner", inner, "The tier that holds the data.");
     const bool told = figures.profile || figures.read_mb_per_s || figures.write_mb_per_s;
     if (!told) figures.profile = TierProfile::hdd;

@@ -69,6 +69,18 @@ double draw(double sigma, uint64_t seed, uint64_t number) {
   return std::exp(sigma * normal - sigma * sigma / 2);
 }
 
+// For how much longer than `latency` a read of so many bytes takes if it is one of the slow ones.
+double slow_by(const TierCosts& costs, const TierOperation& operation, uint64_t number,
+               double latency) {
+  constexpr uint64_t kSlow = 0x736c6f77;  // draws of another kind than those of latencies
+  if (costs.slow_fraction == 0 || operation.kind != Kind::read) return 0;
+  if (Random(mix(costs.seed, number, kSlow)).uniform() >= costs.slow_fraction) return 0;
+  const double rate =
+      costs.stream_bytes_per_s > 0 ? costs.stream_bytes_per_s : costs.read_bytes_per_s;
+  const double takes = latency + 1e9 * static_cast<double>(operation.bytes) / rate;
+  return (costs.slow_factor - 1) * takes;
+}
+
 }  // namespace
 
 uint64_t tier_object(std::string_view path) { return XXH3_64bits(path.data(), path.size()); }
@@ -83,7 +95,8 @@ TierDevice::Admission TierDevice::admit(TimePoint arrival, const TierOperation& 
                                         Clock::duration late) {
   const std::lock_guard lock(*share_);
   TierState& state = share_->state();
-  const double drawn = draw(costs_.latency_sigma, costs_.seed, state.operations++);
+  const uint64_t number = state.operations++;
+  const double drawn = draw(costs_.latency_sigma, costs_.seed, number);
   double seek = 0;
   double latency = ns(costs_.metadata_latency) * drawn;
   if (operation.kind != Kind::metadata) {
@@ -91,13 +104,14 @@ TierDevice::Admission TierDevice::admit(TimePoint arrival, const TierOperation& 
     const bool writes = operation.kind == Kind::write;
     latency = ns(writes ? costs_.write_latency : costs_.read_latency) * drawn + seek;
   }
-  if (latency == 0) return {arrival, {}, state.processes};
+  const double longer = slow_by(costs_, operation, number, latency);
+  if (latency == 0) return {arrival + duration_of(longer), {}, state.processes};
   const double ahead = longest_ * (costs_.queue_depth - 1) / costs_.queue_depth;
   const int64_t begin = std::max(ns(arrival), state.slots_end - rounded(ahead + ns(late)));
   const int64_t occupied = rounded(latency / costs_.queue_depth);
   state.slots_end = std::max(ns(arrival), state.slots_end) + occupied;
   state.slots_busy += occupied;
-  return {time_of(begin + rounded(latency)), duration_of(seek / costs_.queue_depth),
+  return {time_of(begin + rounded(latency + longer)), duration_of(seek / costs_.queue_depth),
           state.processes};
 }
 

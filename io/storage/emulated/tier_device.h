@@ -21,7 +21,9 @@ struct TierCosts {
   double queue_depth = 1;              // latencies that may pass at the same time
   double latency_sigma = 0;            // of a latency's logarithm; 0: it is constant
   double stream_bytes_per_s = 0;       // the most that one operation gets; 0: all there is
-  uint64_t seed = 0;                   // of the latencies that are drawn
+  double slow_fraction = 0;            // of reads that take slow_factor times as long
+  double slow_factor = 1;
+  uint64_t seed = 0;  // of the latencies that are drawn, and of which reads are slow
 };
 
 // One operation on a tier, as far as its time goes. A value. For metadata only its kind counts.
@@ -43,6 +45,9 @@ uint64_t tier_object(std::string_view path);
 //   slots  in which latencies and seeks pass, up to queue_depth at the same time;
 //   pipe   through which the bytes of all go one after the other. A seek keeps it empty for
 //          seek / queue_depth: there is one arm, and the queue is sorted for it.
+//
+// A read of slow_fraction takes from the two what any other does, and then waits on: what is slow
+// is that one answer, and not the device.
 //
 // n threads that do nothing else therefore get
 // min(n / (L + t), queue_depth / L, 1 / (seek / queue_depth + t)) operations/s,

@@ -34,6 +34,9 @@ EnumNames<TierProfile> enum_names(TierProfile) {
 }
 
 void TierFigures::check(const Section& section) const {
+  if (slow_factor && !slow_fraction) {
+    section.fail("slow_factor", "is for slow_fraction: give that, or leave it out");
+  }
   if (profile || (read_mb_per_s && write_mb_per_s)) return;
   section.fail_at(section.node().at, "give a profile, or read_mb_per_s and write_mb_per_s");
 }
@@ -52,7 +55,9 @@ TierCosts TierFigures::costs() const {
           .seek = from_ms(pick(&TierFigures::seek_ms)),
           .queue_depth = pick(&TierFigures::queue_depth, 1),
           .latency_sigma = pick(&TierFigures::latency_sigma),
-          .stream_bytes_per_s = 1e6 * pick(&TierFigures::stream_mb_per_s)};
+          .stream_bytes_per_s = 1e6 * pick(&TierFigures::stream_mb_per_s),
+          .slow_fraction = slow_fraction.value_or(0),
+          .slow_factor = slow_factor.value_or(50)};
 }
 
 }  // namespace stoker

@@ -30,6 +30,8 @@ struct TierFigures {
   std::optional<double> queue_depth = {};
   std::optional<double> latency_sigma = {};
   std::optional<double> stream_mb_per_s = {};
+  std::optional<double> slow_fraction = {};
+  std::optional<double> slow_factor = {};
 
   template <class V>
   void visit(V& v) {
@@ -77,6 +79,12 @@ struct TierFigures {
       "The most that a single operation gets, in 10^6 bytes per second. Without it the profile "
       "says, else there is no limit.",
       kBandwidth);
+    v("slow_fraction", slow_fraction,
+      "The share of reads that take slow_factor times as long as they would, from 0 to 1, while "
+      "the device serves others. Which ones is drawn. Without it: 0.",
+      Limits{0, 1});
+    v("slow_factor", slow_factor,
+      "How many times as long the reads of slow_fraction take. Without it: 50.", Limits{1, 1e4});
   }
   // Error(ExitCode::config) unless there is a profile, or both bandwidths.
   void check(const Section& section) const;

@@ -18,6 +18,7 @@
 #include "io/storage/object/object_reads.h"
 #include "io/storage/object/transfer_options.h"
 #include "io/storage/storage.h"
+#include "io/storage/tail/hedged_reads.h"
 
 namespace stoker {
 namespace {
@@ -74,7 +75,11 @@ class HttpStorage final : public Storage {
       : place_{with_slash(options.url), false, options.index.value_or(KeyPath()).value},
         lists_(options.listing),
         transport_(new_http_transport(following(options.transfers.transport(inputs)))),
-        reads_(*transport_, place_, options.transfers.reads()) {}
+        reads_(*transport_, place_, options.transfers.reads()),
+        hedged_(hedged_reads(options.transfers.tail, inputs.meter,
+                             [this](const std::string& key, Buffer& out, Range range) {
+                               reads_.read(key, out, range);
+                             })) {}
 
   std::vector<ObjectInfo> list(const std::string& prefix) const override {
     const bool indexed = !place_.index.empty();
@@ -89,7 +94,8 @@ class HttpStorage final : public Storage {
     return objects;
   }
   void read(const std::string& key, Buffer& out, Range range) const override {
-    reads_.read(key, out, range);
+    if (!hedged_) return reads_.read(key, out, range);
+    hedged_->read(key, out, range);
   }
   std::unique_ptr<ObjectWriter> create(const std::string& key) override { refuse("write", key); }
   void remove(const std::string& key) override { refuse("remove", key); }
@@ -224,6 +230,7 @@ class HttpStorage final : public Storage {
   const HttpLists lists_;
   const std::unique_ptr<HttpTransport> transport_;
   mutable ObjectReads reads_;
+  const std::unique_ptr<HedgedReads> hedged_;  // null: no read is sent twice
 };
 
 STOKER_REGISTER(Storage, "http", HttpStorage);

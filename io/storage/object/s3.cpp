@@ -13,6 +13,7 @@
 #include "io/storage/object/s3_bucket.h"
 #include "io/storage/object/transfer_options.h"
 #include "io/storage/storage.h"
+#include "io/storage/tail/hedged_reads.h"
 
 namespace stoker {
 namespace {
@@ -80,7 +81,11 @@ class S3Storage final : public Storage {
         inputs_(inputs),
         bucket_(without_slash(options.endpoint) + "/" + options.bucket, folder(options.prefix),
                 options.transfers.transport(inputs), options.transfers.reads(),
-                credentials_of(options), options.region) {}
+                credentials_of(options), options.region),
+        hedged_(hedged_reads(options.transfers.tail, inputs.meter,
+                             [this](const std::string& key, Buffer& out, Range range) {
+                               bucket_.reads().read(key, out, range);
+                             })) {}
 
   std::vector<ObjectInfo> list(const std::string& prefix) const override {
     S3Bucket::Objects objects = bucket_.list(prefix);
@@ -88,7 +93,8 @@ class S3Storage final : public Storage {
     return std::move(objects.found);
   }
   void read(const std::string& key, Buffer& out, Range range) const override {
-    bucket_.reads().read(key, out, range);
+    if (!hedged_) return bucket_.reads().read(key, out, range);
+    hedged_->read(key, out, range);
   }
   std::unique_ptr<ObjectWriter> create(const std::string& key) override {
     check_key(key);
@@ -109,6 +115,7 @@ class S3Storage final : public Storage {
   const Inputs inputs_;
   mutable std::once_flag told_;
   mutable S3Bucket bucket_;
+  const std::unique_ptr<HedgedReads> hedged_;  // null: no read is sent twice
 };
 
 STOKER_REGISTER(Storage, "s3", S3Storage);

@@ -6,6 +6,21 @@
 
 namespace stoker {
 
+bool Scalar<InFlight>::parse(const std::string& text, InFlight& out) {
+  if (text == "auto") {
+    out.count = 0;
+    return true;
+  }
+  int64_t count = 0;
+  if (!parse_number(text, count) || count < 1 || count > 1024) return false;
+  out.count = count;
+  return true;
+}
+
+std::string Scalar<InFlight>::format(const InFlight& value) {
+  return value.count == 0 ? "auto" : std::to_string(value.count);
+}
+
 void TransferOptions::check(const Section& section) const {
   constexpr uint64_t kLeast = 64 << 10;
   constexpr uint64_t kMost = uint64_t{1} << 30;
@@ -18,7 +33,7 @@ void TransferOptions::check(const Section& section) const {
 
 HttpTransport::Inputs TransferOptions::transport(const Storage::Inputs& inputs) const {
   HttpTransport::Inputs transport;
-  transport.connections = connections;
+  transport.in_flight = in_flight.count;
   transport.limits.timeout_ms = timeout.ms;
   transport.limits.slow_ms = timeout.ms / 2;
   if (ca_file) transport.limits.ca_file = ca_file->value;
@@ -27,6 +42,9 @@ HttpTransport::Inputs TransferOptions::transport(const Storage::Inputs& inputs) 
   if (inputs.meter != nullptr) {
     transport.retried = [meter = inputs.meter](const std::string& first) {
       meter->add_condition("requests had to be made again; the first: " + first);
+    };
+    transport.most_in_flight = [meter = inputs.meter](int64_t most) {
+      meter->set_most_in_flight(most);
     };
   }
   return transport;

@@ -7,24 +7,39 @@
 #include "io/http/transport.h"
 #include "io/storage/object/object_reads.h"
 #include "io/storage/storage.h"
+#include "io/storage/tail/tail_options.h"
 
 namespace stoker {
 
+// A number of requests, or `auto`. A value.
+struct InFlight {
+  int64_t count = 0;  // 0: auto
+};
+// How a configuration writes it.
+template <>
+struct Scalar<InFlight> {
+  static bool parse(const std::string& text, InFlight& out);
+  static std::string format(const InFlight& value);
+  static constexpr const char* expected = "auto or a number from 1 to 1024";
+  static constexpr const char* word = "auto";
+};
+
 // What the tiers over HTTP have in common. A value.
 struct TransferOptions {
-  int64_t connections = 16;
+  InFlight in_flight;
   ByteSize part{uint64_t{8} << 20};
   ByteSize ahead{uint64_t{64} << 20};
   Duration timeout{60'000};
   int64_t retries = 6;
   std::optional<Path> ca_file;
+  TailOptions tail;
   template <class V>
   void visit(V& v) {
-    v("connections", connections,
+    v("in_flight", in_flight,
       same_results(
           "How many requests are in flight at once, each on a connection of its own that is kept "
-          "open."),
-      Limits{1, 1024});
+          "open. auto: from 4 to 256, as many as the server answers without letting them wait for "
+          "one another."));
     v("part", part,
       same_results(
           "Larger reads, and objects being written, are split into parts of this size, which "
@@ -42,6 +57,7 @@ struct TransferOptions {
       Limits{0, 100});
     v("ca_file", ca_file,
       same_results("A file with the certificates to trust. Without it, the system's are trusted."));
+    tail.visit(v);
   }
   void check(const Section& section) const;
 

@@ -307,5 +307,41 @@ TEST(TierDevice, a_draw_depends_on_the_device_and_on_the_number_of_the_operation
   EXPECT_NE(draws(costs), draws(other));
 }
 
+// How long each of 10,000 reads of 1 kB takes that come one after the other: 11 ms by itself.
+std::vector<Clock::duration> reads_of(const TierCosts& costs) {
+  TierDevice device = device_of(costs);
+  std::vector<Clock::duration> took;
+  for (int i = 0; i < 10'000; ++i) {
+    const TimePoint now = kStart + i * 1h;
+    const auto [ready, arm, processes] = device.admit(now, {Kind::read, 1000});
+    took.push_back(device.transfer({ready, Kind::read, 1000}).end - now);
+  }
+  return took;
+}
+
+TEST(TierDevice, a_share_of_reads_takes_so_many_times_longer_and_the_same_ones_every_time) {
+  TierCosts costs = plain();
+  costs.slow_fraction = 0.01;
+  costs.slow_factor = 50;
+  const std::vector<Clock::duration> took = reads_of(costs);
+  const auto slow = std::count(took.begin(), took.end(), 50 * 11ms);
+  EXPECT_NEAR(static_cast<double>(slow), 100, 30);
+  EXPECT_EQ(std::count(took.begin(), took.end(), 11ms), 10'000 - slow);
+  EXPECT_EQ(reads_of(costs), took);
+  TierCosts other = costs;
+  other.seed = 1;
+  EXPECT_NE(reads_of(other), took);
+}
+
+TEST(TierDevice, a_slow_read_holds_up_no_other_and_no_write_is_slow) {
+  TierCosts costs = plain();
+  costs.slow_fraction = 1;
+  costs.slow_factor = 100;
+  TierDevice device = device_of(costs);
+  EXPECT_EQ(device.admit(kStart, {Kind::read, 1000}).ready - kStart, 10ms + 99 * 11ms);
+  EXPECT_EQ(device.admit(kStart + 10ms, {Kind::write, 1000}).ready - kStart, 30ms);
+  EXPECT_EQ(device.admit(kStart + 30ms, {Kind::metadata}).ready - kStart, 60ms);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -99,7 +99,7 @@ class Contract(Servers):
 class Training(Servers):
     def test_batches_are_those_of_files(self):
         expected = self.expected()
-        tier = {"type": "http", "url": self.nginx, "listing": "json", "connections": 3, "part": "64KiB"}
+        tier = {"type": "http", "url": self.nginx, "listing": "json", "in_flight": 3, "part": "64KiB"}
         self.assertEqual(self.digests(tier)[0], expected)
         for bucket in self.buckets:
             with self.subTest(bucket.endpoint):
