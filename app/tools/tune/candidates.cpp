@@ -13,20 +13,14 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kWorkers[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
-constexpr int64_t kPrefetch[] = {1, 2, 4, 8};
+constexpr int64_t kMostPrefetch = 8;
 // A copy of a decoded sample within memory, and its augmentation.
 constexpr double kKeptBytesPerMs = 1.5e6;
 // What a worker holds beside batches: a file, and an image of some megapixels.
 constexpr uint64_t kWorkerBytes = 4'000'000;
-constexpr const char* kResident = "device_resident";
-
-bool modelled(const std::string& loader) {
-  return loader == "sync" || loader == "threaded" || loader == "prefetched" ||
-         loader == "device_prefetched";
-}
-bool makes_batches_ahead(const std::string& loader) {
-  return loader == "prefetched" || loader == "device_prefetched";
-}
+// Those that are tried in the place of one another: all load any data set, in any order.
+constexpr const char* kLoaders[] = {"sync", "threaded", "prefetched", "device_prefetched",
+                                    "device_resident"};
 
 // The rate where stages never wait for one another.
 double crude_rate(const SimulationInputs& inputs, int64_t workers) {
@@ -41,20 +35,16 @@ double crude_rate(const SimulationInputs& inputs, int64_t workers) {
 double predicted(const std::optional<SimulationInputs>& inputs, const TuneCandidate& candidate) {
   if (!inputs) return 0;
   std::vector<std::string> options{"type=" + candidate.loader};
-  if (candidate.loader != "sync") {
-    options.push_back(fmt::format("workers={}", candidate.workers));
-  }
+  if (candidate.workers > 0) options.push_back(fmt::format("workers={}", candidate.workers));
   if (candidate.prefetch > 0) {
     options.push_back(fmt::format("prefetch_batches={}", candidate.prefetch));
   }
   try {
-    if (candidate.loader == kResident) return device_rate(*inputs);
-    if (modelled(candidate.loader)) {
-      return simulate_steady(with_loader(*inputs, options)).images_per_s;
-    }
-  } catch (const Error&) {  // contradictions that only the simulation has
+    if (candidate.stays) return device_rate(*inputs);
+    return simulate_steady(with_loader(*inputs, options)).images_per_s;
+  } catch (const Error&) {  // a loader, or a combination, that the simulation has no model of
   }
-  return crude_rate(*inputs, candidate.workers);
+  return crude_rate(*inputs, std::max<int64_t>(1, candidate.workers));
 }
 
 // Numbers of workers that are worth a prediction: up to twice those that the device, or a
@@ -83,21 +73,26 @@ uint64_t memory_of(const TuneCandidate& candidate, const TuneWay& way, const Tun
   // One is at the device, and one is being filled.
   const uint64_t batches = static_cast<uint64_t>(candidate.prefetch + 2);
   uint64_t bytes = way.kept_bytes + batches * static_cast<uint64_t>(batch) * data.pixel_bytes +
-                   static_cast<uint64_t>(candidate.workers) * kWorkerBytes;
-  if (candidate.loader == kResident)
-    bytes += static_cast<uint64_t>(data.samples) * data.pixel_bytes;
+                   static_cast<uint64_t>(std::max<int64_t>(1, candidate.workers)) * kWorkerBytes;
+  if (candidate.stays) bytes += static_cast<uint64_t>(data.samples) * data.pixel_bytes;
   return bytes;
 }
 
-std::vector<std::string> loader_types(const Component<Loader>& loader, const TuneWay& way,
-                                      size_t number, const TuneMachine& machine) {
-  const std::string own = loader.type();
-  if (!modelled(own)) return {own};
-  std::vector<std::string> types{"sync", "threaded", "prefetched"};
-  if (machine.copies) types.emplace_back("device_prefetched");
-  if (machine.may_stay && number == 0) types.emplace_back(kResident);
-  if (way.kept_bytes > 0) types.erase(types.begin());  // of no use any more
-  return types;
+// Components with the experiment's options, but for the type. kept: samples need no reading.
+std::vector<Component<Loader>> loaders_for(const Component<Loader>& own, const TuneWay& way,
+                                           const TuneMachine& machine) {
+  if (!may_be_another(own)) return {own};
+  std::vector<Component<Loader>> result;
+  for (const char* type : kLoaders) {
+    Component<Loader> each = changed(own, {std::string("type=") + type});
+    const LoaderInfo info = each.info();
+    const bool kept = way.kept_bytes > 0;
+    if (info.resident && (!machine.may_stay || kept)) continue;
+    if (!info.resident && info.device_batches_ahead > 0 && !machine.copies) continue;
+    if (info.workers == 0 && kept) continue;  // of no use any more
+    result.push_back(std::move(each));
+  }
+  return result;
 }
 
 }  // namespace
@@ -133,12 +128,17 @@ SimulationInputs thinned(SimulationInputs inputs, int64_t samples) {
   return inputs;
 }
 
+bool may_be_another(const Component<Loader>& loader) {
+  return std::ranges::find(kLoaders, loader.type()) != std::end(kLoaders);
+}
+
 TuneCandidate configured_candidate(const Component<Loader>& loader) {
   const LoaderInfo info = loader.info();
   TuneCandidate own;
   own.loader = loader.type();
-  own.workers = std::max<int64_t>(1, info.workers);
-  own.prefetch = makes_batches_ahead(own.loader) ? info.host_batches_ahead : 0;
+  own.workers = info.workers;
+  own.prefetch = info.host_batches_ahead;
+  own.stays = info.resident;
   return own;
 }
 
@@ -149,39 +149,38 @@ std::vector<TuneCandidate> candidates_of(const Component<Loader>& loader, const 
   const TuneCandidate own = configured_candidate(loader);
   const int64_t batch = loader.info().batch_size;
   std::vector<TuneCandidate> all;
-  const auto add = [&](const std::string& type, int64_t workers, int64_t prefetch) {
-    TuneCandidate each{number, type, workers, prefetch};
+  const auto add = [&](TuneCandidate each) {
     if (std::ranges::any_of(all, [&](const TuneCandidate& one) { return one.same(each); })) return;
+    each.way = number;
     each.memory = memory_of(each, way, data, batch);
     const bool configured = number == 0 && each.same(own);
     if (each.memory > machine.memory && !configured) return;
     each.predicted = predicted(inputs, each);
     all.push_back(std::move(each));
   };
-  const std::vector<int64_t> workers = worker_numbers(inputs, machine.cores, own.workers);
-  const std::vector<int64_t> cores{machine.cores};
-  for (const std::string& type : loader_types(loader, way, number, machine)) {
-    const bool one = type == "sync";
-    const bool few = type == kResident;  // they have work in the first epoch alone
-    for (const int64_t count : one ? std::vector<int64_t>{1} : few ? cores : workers) {
-      if (!makes_batches_ahead(type)) {
-        add(type, count, 0);
-        continue;
+  const std::vector<int64_t> many = worker_numbers(inputs, machine.cores, own.workers);
+  for (const Component<Loader>& each : loaders_for(loader, way, machine)) {
+    const LoaderInfo info = each.info();
+    TuneCandidate candidate = configured_candidate(each);
+    // Samples that stay give workers something to do in the first epoch alone.
+    const std::vector<int64_t> few{info.workers == 0 ? 0 : machine.cores};
+    for (const int64_t workers : info.workers == 0 || info.resident ? few : many) {
+      candidate.workers = workers;
+      add(candidate);
+      if (info.host_batches_ahead == 0 || info.resident) continue;
+      for (candidate.prefetch = 1; candidate.prefetch <= kMostPrefetch; candidate.prefetch *= 2) {
+        add(candidate);
       }
-      for (const int64_t prefetch : kPrefetch) add(type, count, prefetch);
+      candidate.prefetch = info.host_batches_ahead;
     }
   }
-  if (number == 0) add(own.loader, own.workers, own.prefetch);
+  if (number == 0) add(own);
   return all;
 }
 
-bool stays_on_device(const TuneCandidate& candidate) { return candidate.loader == kResident; }
-
 std::vector<std::string> loader_overrides(const TuneCandidate& candidate) {
   std::vector<std::string> words{"loader.type=" + candidate.loader};
-  if (candidate.loader != "sync") {
-    words.push_back(fmt::format("loader.workers={}", candidate.workers));
-  }
+  if (candidate.workers > 0) words.push_back(fmt::format("loader.workers={}", candidate.workers));
   if (candidate.prefetch > 0) {
     words.push_back(fmt::format("loader.prefetch_batches={}", candidate.prefetch));
   }

@@ -44,8 +44,9 @@ std::vector<TuneCandidate> candidates_of(const Component<Loader>& loader, const 
 // The candidate that the experiment's own loader is.
 TuneCandidate configured_candidate(const Component<Loader>& loader);
 
-// The samples stay where they are from the second epoch on.
-bool stays_on_device(const TuneCandidate& candidate);
+// Whether other loaders are tried in the place of this one, and a run by one that works ahead says
+// what its stages cost.
+bool may_be_another(const Component<Loader>& loader);
 
 // "loader.type=prefetched" and so on; nothing that the loader has no use for.
 std::vector<std::string> loader_overrides(const TuneCandidate& candidate);

@@ -19,8 +19,10 @@ struct TuneCandidate {
   // How the data come: a number that means something to whoever made the candidate.
   size_t way = 0;
   std::string loader;
-  int64_t workers = 1;
+  int64_t workers = 0;   // 0: the trainer's own thread loads
   int64_t prefetch = 0;  // batches; 0: the loader makes none ahead
+  // Samples stay on the device from the second epoch on.
+  bool stays = false;
   // Images/s that the simulator expects. 0: it cannot tell.
   double predicted = 0;
   // Bytes that it holds of batches and of what it keeps.

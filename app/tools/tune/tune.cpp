@@ -63,9 +63,8 @@ class Tuning {
   // model of them.
   std::optional<SimulationInputs> measured(const TuneWay& way, ShortRun& run) {
     std::vector<std::string> overrides = way.overrides;
-    const LoaderInfo own = experiment_.loader.info();
     // With more threads than cores each waits for the others, and one alone could not be predicted.
-    if (own.works_ahead() || own.workers == 0 || experiment_.loader.type() == "threaded") {
+    if (may_be_another(experiment_.loader)) {
       overrides.emplace_back("loader.type=prefetched");
       overrides.emplace_back("loader.workers=auto");
     }
@@ -130,7 +129,7 @@ class Tuning {
     }
     for (TuneCandidate& each :
          candidates_of(experiment_.loader, way, number, inputs, answer.machine, data_)) {
-      each.measurable = in_time || (way.from_epoch == 0 && !stays_on_device(each));
+      each.measurable = in_time || (way.from_epoch == 0 && !each.stays);
       answer.candidates.push_back(std::move(each));
     }
   }
@@ -160,7 +159,7 @@ class Tuning {
     const LoaderInfo info = changed(experiment_.loader, loader).info();
     SteadyFrom from;
     from.queued = info.host_batches_ahead + info.device_batches_ahead + kQueueDepth + 1;
-    from.epoch = stays_on_device(candidate) ? 1 : way.from_epoch;
+    from.epoch = candidate.stays ? 1 : way.from_epoch;
     const double step_s =
         candidate.predicted > 0 ? static_cast<double>(info.batch_size) / candidate.predicted : 0;
     double length = std::clamp(kSteps * step_s, seconds, std::max(2.0, 3 * seconds));
@@ -178,9 +177,9 @@ class Tuning {
 
   // What takes longer than a search: somebody has to want it.
   void advise_formats(TuneAnswer& answer) const {
-    const std::string& type = experiment_.dataset.type();
-    if (answer.binding.stage != "storage" || data_.shared_files || data_.samples == 0) return;
-    if (type == "synthetic" || type == "packed" || type == "decoded") return;
+    const DatasetInfo info = experiment_.dataset.info();
+    const bool files = !info.tier.empty() && !info.keeps_samples && !data_.shared_files;
+    if (answer.binding.stage != "storage" || !files || data_.samples == 0) return;
     answer.advice.push_back(fmt::format(
         "files of {:.0f} KB each: `stoker dataset convert` writes them into few large ones (--to "
         "tfrecord, webdataset, ...), which `stoker tune --or \"dataset.type=...\"` then tries",
