@@ -65,6 +65,7 @@ std::vector<int64_t> worker_numbers(const std::optional<SimulationInputs>& input
   for (const int64_t each : kWorkers) {
     if (each <= 2 * std::max(enough, cores)) numbers.insert(each);
   }
+  numbers.erase(0);  // the experiment's own loader has none
   return {numbers.begin(), numbers.end()};
 }
 

@@ -134,14 +134,14 @@ class Search {
     };
     const std::optional<size_t> more = next(from, &TuneCandidate::workers, 1);
     if (more) add(next(*more, &TuneCandidate::workers, 1));  // a step is a half: two are a double
-    add(more);
     add(next(from, &TuneCandidate::prefetch, 1));
-    add(next(from, &TuneCandidate::workers, -1));
     for (const TuneCandidate& other : candidates_) {
       TuneCandidate wanted = candidates_[from];
       wanted.loader = other.loader;
       if (other.loader != candidates_[from].loader) add(find(wanted));
     }
+    add(more);
+    add(next(from, &TuneCandidate::workers, -1));
     return result;
   }
 

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/tools/bench_train/headspace_variants.h"
 #include "io/core/text/json.h"
 #include "io/dataset/data_identity.h"
 #include "io/experiment/experiment_data.h"
@@ -16,10 +15,17 @@ std::string megabytes(uint64_t bytes) {
   return fmt::format("{:.0f} MB", 1e-6 * static_cast<double>(bytes));
 }
 
+Node mapping(std::vector<Node::Entry> entries) {
+  Node node = Node::map();
+  node.entries = std::move(entries);
+  return node;
+}
+Node::Entry entry(const char* key, Node value) { return {key, {}, std::move(value)}; }
+Node::Entry entry(const char* key, const std::string& text) { return {key, {}, Node::text(text)}; }
+
 // An override that puts a component in the place of another one.
-template <class T>
-std::string replaced_by(const std::string& key, const Component<T>& component) {
-  return key + "=" + json_text(to_json(component.dump()));
+std::string replaced_by(const std::string& key, const Node& component) {
+  return key + "=" + json_text(to_json(component));
 }
 
 // Whether the run comes back to a sample, so that keeping it is of use.
@@ -74,13 +80,15 @@ class Ways {
     if (cached || info.keeps_copies || info.in_memory || !repeats(experiment_, data_)) return;
     const uint64_t limit = data_.bytes + data_.bytes / 8;
     if (!fits("copies of all files in memory", limit)) return;
-    ways_.push_back({"copies of the files in memory",
-                     {replaced_by("storage." + tier_, with_copies_in_memory(tier, limit))},
-                     "",
-                     1,
-                     limit,
-                     true,
-                     false});
+    const Node cached = mapping({entry("type", "cached"), entry("limit", fmt::format("{}", limit)),
+                                 entry("inner", written({"storage", tier_}, tier))});
+    add({"copies of the files in memory",
+         {replaced_by("storage." + tier_, cached)},
+         "",
+         1,
+         limit,
+         true,
+         false});
   }
 
   void add_pixels() {
@@ -98,16 +106,49 @@ class Ways {
     spec.type = PixelType::uint8;
     const uint64_t bytes = static_cast<uint64_t>(data_.samples) * spec.bytes();
     if (!fits("all decoded samples in memory", bytes)) return;
-    const Component<Dataset> kept =
-        decoded_in_memory(experiment_.dataset, experiment_.decoder, bytes, tier_names(experiment_));
-    const Component<Decoder> decoder = for_pixels(experiment_.decoder, spec);
-    ways_.push_back({"decoded samples in memory",
-                     {replaced_by("dataset", kept), replaced_by("decoder", decoder)},
-                     augments ? "augmentation is cut from kept squares, not from the files" : "",
-                     1,
-                     bytes,
-                     true,
-                     true});
+    const Node own = written({"decoder"}, experiment_.decoder);
+    const std::string side = fmt::format("{}", spec.height);
+    Node before = mapping({}), behind = mapping({entry("type", "raw"), entry("height", side),
+                                                 entry("width", side), entry("size", side)});
+    for (const Node::Entry& each : own.entries) {
+      const bool later = each.key == "augment" || each.key == "output";
+      if (each.key != "on_device" && each.key != "frame") {
+        (later ? behind : before).entries.push_back(each);
+      }
+    }
+    const Node kept = mapping({entry("type", "decoded"), entry("limit", fmt::format("{}", bytes)),
+                               entry("inner", written({"dataset"}, experiment_.dataset)),
+                               entry("decoder", before)});
+    add({"decoded samples in memory",
+         {replaced_by("dataset", kept), replaced_by("decoder", behind)},
+         augments ? "augmentation is cut from kept squares, not from the files" : "",
+         1,
+         bytes,
+         true,
+         true});
+  }
+
+  // A component as it was written, or, where an override changed its type, with all its options.
+  template <class T>
+  Node written(const std::vector<std::string>& path, const Component<T>& component) const {
+    const Node* node = &options_.written;
+    for (const std::string& key : path) {
+      node = node->find(key);
+      if (node == nullptr || node->former != nullptr) return component.dump();
+    }
+    return *node;
+  }
+
+  // A way that the experiment can be read with.
+  void add(TuneWay way) {
+    Node root = options_.written;
+    try {
+      for (const std::string& word : way.overrides) apply_override(root, word);
+      read_experiment_tree(root);
+      ways_.push_back(std::move(way));
+    } catch (const Error& error) {
+      advice_.push_back(fmt::format("{}: {}", way.name, error.what()));
+    }
   }
 
   // Where the data set names its tier by this option, another one can be named instead.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/experiment/experiment_options.h"
+#include "io/core/config/node.h"
 #include "io/core/sample_spec.h"
 
 // How the data could come: from where, in which order, kept in what form. What loaders do with them
@@ -39,6 +40,8 @@ struct TuneWay {
 };
 
 struct TuneWayOptions {
+  // The experiment as its file says it, with its overrides: what nobody wrote is left out.
+  Node written;
   // Each is a list of overrides, "dataset.type=lmdb dataset.path=x": data of another form or place.
   std::vector<std::string> alternatives;
   // Only ways that change no result.
