@@ -6,10 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "io/core/error.h"
-#include "io/core/system/child_process.h"
+#include "app/tools/doctor/short_run.h"
 #include "io/core/system/file.h"
-#include "io/core/text/json.h"
 #include "io/metrics/verdict/evidence.h"
 
 namespace stoker {
@@ -25,37 +23,28 @@ int64_t steps_for(const Evidence& evidence, const TrialOptions& options) {
                     std::max(kFewestSteps, evidence.steps));
 }
 
-double rate_of(const nlohmann::json& summary) {
-  const double flush = number_at(summary, "checkpoints.flush_s").value_or(0);
-  return summary.at("images").get<double>() / (summary.at("wall_s").get<double>() + flush);
-}
-
 // What every run of the trial is given.
-std::vector<std::string> common_words(const RunFiles& run, const Evidence& evidence,
-                                      const Trial& trial) {
-  std::vector<std::string> words{"train", "--json", run.path("config.yaml"),
-                                 fmt::format("training.max_steps={}", trial.steps),
-                                 "run.dir=" + trial.directory};
+ShortRunOptions common_options(const RunFiles& run, const Evidence& evidence, const Trial& trial) {
+  ShortRunOptions options{run.path("config.yaml"),
+                          {fmt::format("training.max_steps={}", trial.steps)},
+                          trial.directory,
+                          "",
+                          trial.directory + "/log.txt",
+                          {},
+                          {}};
   if (evidence.saves) {
-    words.emplace_back("checkpoint.directory=.doctor-verify");
-    words.emplace_back("checkpoint.resume=none");
+    options.overrides.emplace_back("checkpoint.directory=.doctor-verify");
+    options.overrides.emplace_back("checkpoint.resume=none");
   }
-  return words;
+  return options;
 }
 
 // A run's images/s.
-double run_once(std::vector<std::string> words, const std::string& name,
-                const std::vector<std::string>& overrides, const std::string& log) {
-  words.push_back("run.name=" + name);
-  words.insert(words.end(), overrides.begin(), overrides.end());
-  const ChildResult child = run_child(words, log);
-  if (child.exit_code != 0) {
-    throw Error(ExitCode::environment,
-                fmt::format("run '{}' ended with exit code {}: see {}; paths in the configuration "
-                            "are relative to where the run was started",
-                            name, child.exit_code, log));
-  }
-  return rate_of(parse_json(child.output));
+double run_once(ShortRunOptions options, const std::string& name,
+                const std::vector<std::string>& overrides) {
+  options.name = name;
+  options.overrides.insert(options.overrides.end(), overrides.begin(), overrides.end());
+  return whole_rate(short_run(options).summary);
 }
 
 }  // namespace
@@ -68,11 +57,10 @@ Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrid
   trial.steps = steps_for(evidence, options);
   trial.directory = options.directory.empty() ? run.path("verify") : options.directory;
   make_directories(trial.directory);
-  const std::vector<std::string> words = common_words(run, evidence, trial);
-  const std::string log = trial.directory + "/log.txt";
+  const ShortRunOptions common = common_options(run, evidence, trial);
   for (int64_t round = 1; round <= options.rounds; ++round) {
-    trial.as_it_was.push_back(run_once(words, "as-it-was", {}, log));
-    trial.changed.push_back(run_once(words, "changed", overrides, log));
+    trial.as_it_was.push_back(run_once(common, "as-it-was", {}));
+    trial.changed.push_back(run_once(common, "changed", overrides));
     progress(fmt::format("round {} of {}, {} steps each: {:.1f} images/s as it was, {:.1f} changed",
                          round, options.rounds, trial.steps, trial.as_it_was.back(),
                          trial.changed.back()));

@@ -112,8 +112,13 @@ void put_tier(Inputs& inputs, const std::string& name, const Component<Storage>&
   }
 }
 
-// Returns the seconds of all workers in read_ms and decode_ms.
-double put_data(Inputs& inputs, const ExperimentOptions& options, std::vector<uint64_t>& sizes) {
+// How many samples lie in how many files that they share; 0: each has one of its own.
+struct Listed {
+  int64_t samples = 0, files = 0;
+};
+
+// The samples and the size of each, by the data set.
+Listed put_listed(Inputs& inputs, const ExperimentOptions& options, std::vector<uint64_t>& sizes) {
   const ExperimentData data(options, {});
   const Dataset& dataset = data.dataset();
   const int64_t samples = dataset.size(Split::train);
@@ -132,21 +137,39 @@ double put_data(Inputs& inputs, const ExperimentOptions& options, std::vector<ui
     const int64_t each = (samples + files - 1) / files;
     inputs.put("workload.data.samples_per_file", fmt::format("{}", each), kConfig);
   }
+  return {samples, files};
+}
+
+// The same by what was read: as many samples as that were, of one size.
+void put_seen(Inputs& inputs, const ExperimentOptions& options) {
+  const double reads = inputs.figure("loaders.train.stages.read.duration_s.count");
+  const double least = static_cast<double>(options.loader.info().batch_size);
+  inputs.put("workload.data.samples", fmt::format("{:.0f}", std::max(reads, least)),
+             "loaders.train.stages.read");
+  const double bytes = inputs.figure("loaders.train.read_bytes");
+  inputs.put("workload.data.sample_bytes", fmt::format("{:.0f}", reads > 0 ? bytes / reads : 0),
+             "loaders.train.read_bytes");
+}
+
+// Returns the seconds of all workers in read_ms and decode_ms.
+double put_data(Inputs& inputs, const ExperimentOptions& options, const Listed& listed) {
   const DatasetInfo info = options.dataset.info();
   if (info.whole_files) inputs.put("workload.data.whole_files", std::string("true"), kConfig);
   inputs.put("workload.costs.decode_ms",
              1e3 * inputs.mean("loaders.train.stages.decode.duration_s"),
              "loaders.train.stages.decode");
   const double read_s = inputs.mean("loaders.train.stages.read.duration_s");
-  const std::string tier = data.tier();
+  const std::string& tier = info.tier;
   const double decoded = inputs.figure("loaders.train.stages.decode.duration_s.sum");
   if (tier.empty() || !options.storage.at(tier).info().emulated) {
     inputs.put("workload.costs.read_ms", 1e3 * read_s, "loaders.train.stages.read");
     return decoded + inputs.figure("loaders.train.stages.read.duration_s.sum");
   }
   const double read = inputs.figure("loaders.train.stages.read.duration_s.count");
+  const bool by_files = info.whole_files && listed.files > 0;
   const double files_read =
-      info.whole_files ? read / static_cast<double>(samples) * static_cast<double>(files) : read;
+      by_files ? read / static_cast<double>(listed.samples) * static_cast<double>(listed.files)
+               : read;
   const std::string of = "tiers." + tier;
   const Operations moving = operations(inputs.object(of), true);
   inputs.put("workload.data.tier", tier, kConfig);
@@ -241,7 +264,7 @@ void put_checkpoints(Inputs& inputs, const ExperimentOptions& options) {
 
 }  // namespace
 
-MeasuredInputs measured_inputs(const std::string& directory) {
+MeasuredInputs measured_inputs(const std::string& directory, SampleSizes sizes) {
   const RunFiles run = read_run(directory);
   const ExperimentOptions options = read_experiment(run.path(kConfig), {});
   return using_files_of({directory}, [&] {
@@ -265,7 +288,13 @@ MeasuredInputs measured_inputs(const std::string& directory) {
     if (!tier.empty() && options.storage.at(tier).info().emulated) {
       put_tier(inputs, tier, options.storage.at(tier));
     }
-    const double loading = put_data(inputs, options, measured.sample_bytes);
+    Listed listed;
+    if (sizes == SampleSizes::own) {
+      listed = put_listed(inputs, options, measured.sample_bytes);
+    } else {
+      put_seen(inputs, options);
+    }
+    const double loading = put_data(inputs, options, listed);
     const nlohmann::json& timing = member_at(run.environment, "device.timing_method");
     const bool on_host = timing.is_string() && timing == "host";
     put_step(inputs, options, on_host);

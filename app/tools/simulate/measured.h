@@ -16,8 +16,12 @@ struct MeasuredInputs {
   std::vector<uint64_t> sample_bytes;
 };
 
+// Whose sizes the samples have: each its own, for which the data set is listed, or all the mean of
+// those that the run has read, for which its files are enough.
+enum class SampleSizes { own, mean };
+
 // Reads the inputs from the directory of a run that has ended. Throws the errors of read_run(), and
 // Error(ExitCode::data) if the run has made no step or something is missing.
-MeasuredInputs measured_inputs(const std::string& directory);
+MeasuredInputs measured_inputs(const std::string& directory, SampleSizes sizes = SampleSizes::own);
 
 }  // namespace stoker

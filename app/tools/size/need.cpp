@@ -5,35 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/tools/simulate/simulation.h"
-#include "io/metrics/clock.h"
+#include "app/tools/simulate/steady.h"
 
 namespace stoker {
 namespace {
-
-constexpr double kHolds = 0.97;  // of what the GPUs take
-constexpr int64_t kMostWorkers = 512;
-// Until the queues are filled, and until the end.
-constexpr int64_t kFill = 6, kSteps = 18;
-
-SimulationInputs with_workers(SimulationInputs inputs, int64_t workers) {
-  Component<Loader>& loader = inputs.options.workload.loader;
-  loader = changed(loader, {fmt::format("workers={}", workers)});
-  return inputs;
-}
 
 SimulationInputs with_tier(SimulationInputs inputs, const NamedTier& tier) {
   inputs.options.machine.storage[tier.name] = tier.tier;
   inputs.options.workload.data.tier = TierName{tier.name};
   return inputs;
-}
-
-// What the GPUs of all nodes take, if nothing has to be loaded.
-double demand_of(SimulationInputs inputs) {
-  SimulatedWorkload& workload = inputs.options.workload;
-  workload.costs.read_ms = workload.costs.decode_ms = 0;
-  workload.data.tier.reset();
-  return simulate_steady(inputs).images_per_s;
 }
 
 class Search {
@@ -50,7 +30,9 @@ class Search {
       need.workers = *asked_;
       need.images_per_s = rate(inputs, *asked_);
     } else {
-      choose_workers(inputs, first_guess(tier), need);
+      const WorkerChoice fewest = fewest_workers(inputs, first_guess(inputs), demand_);
+      need.workers = fewest.workers;
+      need.images_per_s = fewest.images_per_s;
     }
     need.holds = need.images_per_s >= kHolds * demand_;
     need.binds = need.holds ? "the GPUs" : binding(inputs, need);
@@ -63,39 +45,8 @@ class Search {
     return simulate_steady(with_workers(inputs, workers)).images_per_s;
   }
 
-  // Those of each GPU that have to be at work at one time, were there no queue anywhere.
-  int64_t first_guess(const NamedTier* tier) const {
-    const SimulatedCosts& costs = inputs_.options.workload.costs;
-    double sample_s = (costs.read_ms + costs.decode_ms) / 1e3;
-    if (tier != nullptr) sample_s += seconds(tier->tier.figures.costs().read_latency);
-    const double each = demand_ / static_cast<double>(inputs_.options.machine.ranks());
-    return std::clamp<int64_t>(std::llround(std::ceil(each * sample_s)), 1, kMostWorkers);
-  }
-
-  // More, as long as they help; then as few as do the same.
-  void choose_workers(const SimulationInputs& inputs, int64_t first, TierNeed& need) const {
-    int64_t workers = first;
-    double best = rate(inputs, workers);
-    while (best < kHolds * demand_ && workers < kMostWorkers) {
-      const int64_t more = std::min(kMostWorkers, workers + (workers + 1) / 2);
-      const double found = rate(inputs, more);
-      if (found < 1.01 * best) break;
-      workers = more;
-      best = found;
-    }
-    const double enough = best >= kHolds * demand_ ? kHolds * demand_ : kHolds * best;
-    for (int64_t least = 1; least < workers;) {
-      const int64_t middle = (least + workers) / 2;
-      const double found = rate(inputs, middle);
-      if (found < enough) {
-        least = middle + 1;
-      } else {
-        workers = middle;
-        best = found;
-      }
-    }
-    need.workers = workers;
-    need.images_per_s = best;
+  int64_t first_guess(const SimulationInputs& inputs) const {
+    return workers_at_work(inputs, demand_);
   }
 
   // As many as their number says, and then some: not all are busy at all times.
@@ -104,8 +55,8 @@ class Search {
         static_cast<int64_t>(std::ceil(demand_ / need.images_per_s)) * tier.tier.layout.stripes;
     for (int attempt = 0; attempt < 4; ++attempt, devices += (devices + 2) / 3) {
       tier.tier.layout.stripes = devices;
-      TierNeed found;
-      choose_workers(with_tier(inputs_, tier), first_guess(&tier), found);
+      const SimulationInputs inputs = with_tier(inputs_, tier);
+      const WorkerChoice found = fewest_workers(inputs, first_guess(inputs), demand_);
       if (found.images_per_s < kHolds * demand_) continue;
       need.devices = devices;
       need.workers_of_devices = found.workers;
@@ -131,18 +82,6 @@ class Search {
 
 }  // namespace
 
-Steady simulate_steady(const SimulationInputs& inputs) {
-  SimulationInputs own = inputs;
-  own.options.workload.epochs = kSteps + 1;
-  own.options.workload.max_steps = kFill;
-  const SimulationResult fill = simulate_run(own);
-  own.options.workload.max_steps = kSteps;
-  const SimulationResult all = simulate_run(own);
-  const double took = all.wall_s - fill.wall_s;
-  if (took <= 0) return {};
-  return {static_cast<double>(all.images - fill.images) / took, (all.core_s - fill.core_s) / took};
-}
-
 NodeNeed node_need(const SizeArguments& arguments, const SimulationInputs& given,
                    uint64_t pixel_bytes, const std::vector<NamedTier>& tiers) {
   SimulationInputs inputs = given;
@@ -152,7 +91,7 @@ NodeNeed node_need(const SizeArguments& arguments, const SimulationInputs& given
     workload.loader = changed(workload.loader, {"type=prefetched"});
   }
   machine.cores.reset();
-  const double demand = demand_of(inputs);
+  const double demand = device_rate(inputs);
   workload.data.tier.reset();
   const auto nodes = static_cast<double>(machine.nodes);
   const double trainers = arguments.trainer_cores * static_cast<double>(machine.ranks_per_node);

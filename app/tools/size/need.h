@@ -10,13 +10,6 @@
 
 namespace stoker {
 
-// What a run does once its queues are filled: of all nodes together. A value.
-struct Steady {
-  double images_per_s = 0;
-  double busy_cores = 0;
-};
-Steady simulate_steady(const SimulationInputs& inputs);
-
 // What the GPUs get from a tier. A value.
 struct TierNeed {
   std::string name;

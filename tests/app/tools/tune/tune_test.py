@@ -1,0 +1,71 @@
+"""stoker tune: what it chooses for runs that are slow for a known reason, what it writes, and how it ends. No time is asserted."""
+import pathlib
+import signal
+import unittest
+
+from stoker import MINI, StokerTest, configuration, emulated, flow, posix, slow_decoder
+
+BUDGET = ["--seconds", 9]
+
+
+class Tune(StokerTest):
+    # 80 images of 30 samples a class; a batch of 8.
+    CONFIG = configuration(
+        device=flow(type="emulated", step_ms=40), decoder="{type: turbojpeg, size: 32}",
+        loader="{type: sync, batch_size: 8}", training="{epochs: 50}", evaluation="{enabled: false}")
+
+    def tune(self, *arguments):
+        answer = self.json("tune", self.config, *BUDGET, *arguments)
+        # No device takes more than it can.
+        for trial in answer["tried"]:
+            self.assertLessEqual(trial.get("images_per_s", 0), 1.02 * answer.get("device_images_per_s", 1e9), trial)
+        return answer
+
+    def test_slow_reads_want_workers_and_batches_ahead(self):
+        tier = f"storage.data={emulated(read_latency_ms=25, queue_depth=64)}"
+        # Copies in memory would be another right answer.
+        answer = self.tune(tier, "training.epochs=1", "--write", "tuned.yaml")
+        self.assertTrue(answer["overrides"], answer)
+        self.assertEqual(answer["changes"], "")
+        self.assertIn(answer["binds"], ("device", "storage"))
+        if "as_configured" in answer:
+            self.assertGreater(answer["images_per_s"]["value"], answer["as_configured"]["value"])
+        self.assertLessEqual(answer["images_per_s"]["low"], answer["images_per_s"]["high"])
+        # What it says is what it wrote, which is an experiment.
+        told = self.json("check", self.config, tier, "training.epochs=1", *answer["overrides"])
+        self.assertEqual(self.json("check", "tuned.yaml"), told)
+        self.assertNotEqual(told["loader"]["type"], "sync")
+        # Nothing is left of its runs.
+        self.assertFalse((self.dir / "runs").exists())
+
+    def test_slow_decoding_binds(self):
+        # No number of these workers feeds a device of 1 ms, as all wait for one core.
+        node = f"stoker-tune-{self.dir.name}"
+        self.addCleanup(pathlib.Path(f"/dev/shm/sem.{node}").unlink, missing_ok=True)
+        decoder = flow(type="slow", delay_ms=20, cores=1, node=node, inner=flow(type="turbojpeg", size=32))
+        plugins = slow_decoder(1, 32)[0]
+        text = self.stoker("tune", self.config, *BUDGET, plugins, f"decoder={decoder}", "device.step_ms=1", "training.epochs=1").stdout
+        self.assertIn("what binds: decoding", text)
+        self.assertIn("short runs", text)
+
+    def test_other_tiers_with_the_same_data_are_tried(self):
+        slow = emulated(read_latency_ms=60, queue_depth=1)
+        answer = self.tune(f"storage={flow(data=slow, other=posix(MINI))}", "training.epochs=1", "--same-results")
+        self.assertEqual(answer["data"], "tier other")
+        self.assertIn("dataset.storage=other", answer["overrides"])
+        self.assertIn(answer["binds"], ("device", "decoding", "trainer"))
+
+    def test_what_cannot_be_is_said(self):
+        self.assertIn("no.yaml", self.stoker("tune", "no.yaml", code=3).stderr)
+        self.assertIn("--or needs", self.stoker("tune", self.config, *BUDGET, "--or", " ", code=2).stderr)
+
+    def test_a_signal_ends_it_and_leaves_nothing(self):
+        process = self.start("tune", self.config, "--seconds", 60)
+        process.wait_for("measuring the stages")
+        process.send(signal.SIGTERM)
+        self.assertEqual(process.wait(), 75)
+        self.assertFalse((self.dir / "runs").exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
