@@ -53,6 +53,13 @@ class IoRecorder {
   // For the preloaded library, which has no sessions: what is told goes into these tables from now
   // on; null: nowhere. They outlive this object.
   void use(RecorderTables* tables) { tables_ = tables; }
+  // Whether no thread is in here. Where nothing is counted any more, it stays so.
+  bool nobody_inside() const {
+    for (const Count& count : inside_) {
+      if (count.threads != 0) return false;
+    }
+    return true;
+  }
 
   // --- descriptors; `path` as the caller gave it, relative to `directory` (AT_FDCWD). mode: the
   // third argument of open(), where it has one

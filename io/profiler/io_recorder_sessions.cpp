@@ -1,6 +1,5 @@
 #include <pthread.h>
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -47,9 +46,6 @@ IoProfile IoRecorder::stop() {
   const std::lock_guard lock(starting_);
   RecorderState& state = session();
   tables_ = nullptr;
-  const auto nobody_inside = [this] {
-    return std::ranges::all_of(inside_, [](const Count& count) { return count.threads == 0; });
-  };
   while (!nobody_inside()) std::this_thread::yield();
   IoProfile profile = state.profile(RecorderState::Segments::with);
   kept_.reset();

@@ -34,6 +34,7 @@ namespace {
 constinit PreloadLog* g_log = nullptr;
 constinit WrappedFunctions g_functions;
 constinit std::atomic<bool> g_begun{false};
+constinit bool g_attached = false;  // while it ran, by another process
 constinit SmallMutex g_beginning;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool in_begin = false;
 
@@ -44,8 +45,9 @@ alignas(IoRecorder) constinit char g_recorder[sizeof(IoRecorder)] = {};
 
 struct OwnThread {
   ThreadCalls* calls = nullptr;
-  int64_t blocks = 0;  // that it had read from devices when it was last asked
-  bool none = false;   // there was no memory
+  int64_t blocks = 0;   // that it had read from devices when it was last asked
+  bool none = false;    // there was no memory
+  uint32_t period = 0;  // of counting; in another one, the rest means nothing
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local OwnThread own_thread;
 
@@ -91,6 +93,9 @@ void slow_read(ThreadCalls& calls, FileRecord* file, int64_t ns) {
 }
 
 void hear(HeardCall kind, FileRecord* file, int64_t bytes, CallTime time) {
+  const uint32_t period = counting_period.load(std::memory_order_relaxed);
+  if (own_thread.period != period) [[unlikely]]
+    own_thread = {.period = period};
   ThreadCalls* calls = own_thread.calls;
   if (calls == nullptr) {
     calls = own_thread.none ? nullptr : make_thread_calls();
@@ -161,7 +166,7 @@ void take_over(const RecorderTables& parents, RecorderTables& tables) {
 
 void use_log(PreloadLog* log) {
   g_log = log;
-  own_thread = {};
+  counting_period.fetch_add(1, std::memory_order_relaxed);
   IoRecorder::instance().use(&log->tables);
   counting_process = log->pid;
   counting = true;
@@ -196,10 +201,12 @@ void begin(const char* folder) {
   if (folder == nullptr || !open_preload_folder(folder)) return;
   PreloadLog* const log = make_process_log(hear);
   if (log == nullptr) return;
-  add_functions();
+  if (g_functions.all().empty()) {
+    add_functions();
+    ::pthread_atfork(nullptr, nullptr, in_child);
+  }
   log->tables.add_standard_streams();
   name_open_descriptors(log->tables);
-  ::pthread_atfork(nullptr, nullptr, in_child);
   use_log(log);
 }
 
@@ -258,6 +265,26 @@ void stamp_end(bool ends) {
   log->end_ns.store(ends ? raw::now_ns() : 0, std::memory_order_relaxed);
 }
 
+bool attached_by_request() { return g_attached; }
+
+void end_counting() {
+  PreloadLog* const log = g_log;
+  if (log == nullptr) return;
+  stamp_end(true);
+  counting = false;
+  IoRecorder::instance().use(nullptr);
+  g_log = nullptr;
+  g_attached = false;
+  // Calls that are being counted take some microseconds. Where a thread is held up in one for long,
+  // the memory stays.
+  constexpr int kTries = 200;
+  constexpr timespec kPause{0, 1'000'000};
+  for (int i = 0; i < kTries && !IoRecorder::instance().nobody_inside(); ++i) {
+    ::nanosleep(&kPause, nullptr);
+  }
+  if (IoRecorder::instance().nobody_inside()) unmap_process_log(log);
+}
+
 extern "C" void* stoker_resolve(size_t export_number) {
   const char* const name = kExportNames[export_number];
   const bool early = in_begin;
@@ -277,8 +304,11 @@ extern "C" void* stoker_resolve(size_t export_number) {
 
 int stoker_preload_attach(const char* folder) {
   using namespace stoker;
+  if (preload_counts()) return 0;
+  g_begun = false;  // by an environment without a folder, or before an end
   begin_preload(folder);
   if (!preload_counts()) return -1;
+  g_attached = true;
   for (const WrappedFunction& function : g_functions.all()) {
     void* const original = function_below(function.name);
     if (original != nullptr) give_original(function, original);
