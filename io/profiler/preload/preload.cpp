@@ -80,16 +80,14 @@ void add(ThreadCalls::Figure& figure, int64_t value) {
 // Longer than 20 us and what copying takes at 2 GB/s: it has waited for something.
 bool was_slow(int64_t ns, int64_t bytes) { return ns > 20'000 + bytes / 2; }
 
-void slow_read(ThreadCalls& calls, FileRecord* file, int64_t ns) {
+void slow_read(ThreadCalls& calls, FileRecord& file, int64_t ns) {
   add(calls.slow_reads, 1);
   add(calls.slow_ns, ns);
   constexpr int64_t kBlock = 512;
   const int64_t blocks = blocks_read();
   const int64_t came = blocks - own_thread.blocks;
   own_thread.blocks = blocks;
-  if (file != nullptr && came > 0) {
-    file->cold_bytes.fetch_add(came * kBlock, std::memory_order_relaxed);
-  }
+  if (came > 0) file.cold_bytes.fetch_add(came * kBlock, std::memory_order_relaxed);
 }
 
 void hear(HeardCall kind, FileRecord* file, int64_t bytes, CallTime time) {
@@ -103,12 +101,15 @@ void hear(HeardCall kind, FileRecord* file, int64_t bytes, CallTime time) {
     calls->first_ns.store(time.begin_ns, std::memory_order_relaxed);
   }
   const int64_t ns = time.end_ns - time.begin_ns;
-  ThreadCalls::Kind& of = calls->kinds[static_cast<size_t>(kind)];
+  ThreadCalls::Kind& of =
+      file == nullptr ? calls->elsewhere : calls->kinds[static_cast<size_t>(kind)];
   add(of.calls, 1);
   add(of.bytes, bytes);
   add(of.ns, ns);
   calls->last_ns.store(time.end_ns, std::memory_order_relaxed);
-  if (kind == HeardCall::read && was_slow(ns, bytes)) slow_read(*calls, file, ns);
+  if (kind == HeardCall::read && file != nullptr && was_slow(ns, bytes)) {
+    slow_read(*calls, *file, ns);
+  }
 }
 
 // --- what is open at the begin

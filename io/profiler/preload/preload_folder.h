@@ -22,7 +22,8 @@ struct PreloadedProcess {
       double seconds = 0;
     };
     pid_t tid = 0;
-    Kind opens, reads, writes;
+    Kind opens, reads, writes;  // of files
+    Kind elsewhere;             // reads and writes of pipes, sockets, terminals
     int64_t slow_reads = 0;
     double slow_s = 0;
     double first_s = 0, last_s = 0;

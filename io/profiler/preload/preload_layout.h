@@ -50,7 +50,8 @@ struct ThreadCalls {
   };
   ThreadCalls* next = nullptr;
   pid_t tid = 0;
-  std::array<Kind, 3> kinds;  // by HeardCall
+  std::array<Kind, 3> kinds;  // of files, by HeardCall
+  Kind elsewhere;             // reads and writes of pipes, sockets, terminals
   Figure slow_reads{0}, slow_ns{0};
   Figure first_ns{0}, last_ns{0};
 };

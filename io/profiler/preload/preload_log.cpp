@@ -62,8 +62,7 @@ std::string words(const PreloadLog& log) {
   return text;
 }
 
-PreloadedProcess::Thread::Kind kind_of(const ThreadCalls& calls, HeardCall kind) {
-  const ThreadCalls::Kind& of = calls.kinds[static_cast<size_t>(kind)];
+PreloadedProcess::Thread::Kind values_of(const ThreadCalls::Kind& of) {
   return {of.calls, of.bytes, 1e-9 * static_cast<double>(of.ns)};
 }
 
@@ -78,9 +77,10 @@ void read_threads(const PreloadLog& log, const RecordedMemory& memory, int64_t b
        at = memory.here<ThreadCalls>(at->next)) {
     PreloadedProcess::Thread& thread = process.threads.emplace_back();
     thread.tid = at->tid;
-    thread.opens = kind_of(*at, HeardCall::open);
-    thread.reads = kind_of(*at, HeardCall::read);
-    thread.writes = kind_of(*at, HeardCall::write);
+    thread.opens = values_of(at->kinds[static_cast<size_t>(HeardCall::open)]);
+    thread.reads = values_of(at->kinds[static_cast<size_t>(HeardCall::read)]);
+    thread.writes = values_of(at->kinds[static_cast<size_t>(HeardCall::write)]);
+    thread.elsewhere = values_of(at->elsewhere);
     thread.slow_reads = at->slow_reads;
     thread.slow_s = 1e-9 * static_cast<double>(at->slow_ns);
     thread.first_s = seconds(at->first_ns);
