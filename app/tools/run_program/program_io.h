@@ -50,6 +50,20 @@ struct ProgramIo {
     int64_t cold_bytes = 0;
   };
 
+  // A folder that a program saw through an emulated tier, and what it asked of it.
+  struct Tier {
+    std::string folder;  // without links
+    std::string tier;    // as it was told: "hdd"
+    std::string mode;    // of the page cache: "drop", "cached", "direct"
+    int64_t files = 0;
+    uint64_t bytes = 0;  // of these files
+    int64_t opens = 0, reads = 0, failed = 0;
+    uint64_t bytes_read = 0;
+    double waited_s = 0;    // of all reads and opens, one after the other
+    double modelled_s = 0;  // of that, what the tier's device takes
+    int64_t overruns = 0;   // operations that took longer than the model says
+  };
+
   int64_t begin_ns = 0;            // since 1970
   int64_t begin_monotonic_ns = 0;  // the same on CLOCK_MONOTONIC
   double seconds = 0;              // until the program had ended
@@ -57,6 +71,7 @@ struct ProgramIo {
   int exit_code = 0;               // 128 + signal where a signal ended it
   std::vector<Process> processes;
   std::vector<File> files;  // the most time first
+  std::vector<Tier> tiers;  // that were told for it
   // What is missing, as sentences.
   std::vector<std::string> notes;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -17,9 +19,9 @@ std::unique_ptr<ProgramTiers> program_tiers(const ProgramTiers::Inputs& inputs) 
   return default_component<ProgramTiers>("mounted").create(inputs);
 }
 
-std::string tiers_text(const std::vector<ProgramTier>& tiers) {
+std::string tiers_text(const std::vector<ProgramIo::Tier>& tiers) {
   std::string text;
-  for (const ProgramTier& tier : tiers) {
+  for (const ProgramIo::Tier& tier : tiers) {
     text += fmt::format(
         "{} as {} (EMULATED, page cache: {}): {} opens, {} reads, {:.1f} MB, {:.2f} s of waiting, "
         "of which the device {:.2f} s\n",
@@ -31,6 +33,26 @@ std::string tiers_text(const std::vector<ProgramTier>& tiers) {
     }
   }
   return text;
+}
+
+nlohmann::json tiers_json(const std::vector<ProgramIo::Tier>& tiers) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const ProgramIo::Tier& tier : tiers) {
+    all.push_back({{"folder", to_text(tier.folder)},
+                   {"tier", tier.tier},
+                   {"emulated", true},
+                   {"page_cache", tier.mode},
+                   {"files", tier.files},
+                   {"bytes", tier.bytes},
+                   {"opens", tier.opens},
+                   {"reads", tier.reads},
+                   {"failed", tier.failed},
+                   {"bytes_read", tier.bytes_read},
+                   {"waited_s", tier.waited_s},
+                   {"modelled_s", tier.modelled_s},
+                   {"overruns", tier.overruns}});
+  }
+  return all;
 }
 
 }  // namespace stoker

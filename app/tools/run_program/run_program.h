@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,11 +9,15 @@
 
 namespace stoker {
 
-// What `stoker run` is asked for. A value; command is not empty.
+// What `stoker run` is asked for. A value; either a command or a pid.
 struct RunProgramArguments {
   std::vector<std::string> command;  // the program and its words
   std::string log;                   // where Darshan's log goes; empty: stoker-run-PID.darshan
   bool json = false;
+  std::vector<std::string> tiers;   // FOLDER=TIER
+  std::string tier_cache = "drop";  // what the page cache does with them
+  int64_t pid = 0;                  // of a program that runs already; 0: one is started
+  std::optional<double> seconds;    // how long that is counted; absent: until Ctrl-C, or its end
 };
 
 // `stoker run`: runs a program, counts what it and its children read and write, writes the log, and

@@ -68,8 +68,8 @@ class MountedFolder {
     server_->set_cost(measure_own_cost(*server_));
   }
 
-  ProgramTier figures() const {
-    ProgramTier result{folder_, tier_, mode_};
+  ProgramIo::Tier figures() const {
+    ProgramIo::Tier result{folder_, tier_, mode_};
     result.files = static_cast<int64_t>(tree_->files());
     result.bytes = tree_->bytes();
     const MountStatistics::Totals opens = server_->statistics().opens();
@@ -129,8 +129,8 @@ class MountedTiers final : public ProgramTiers {
     folders_.clear();
   }
 
-  std::vector<ProgramTier> figures() const override {
-    std::vector<ProgramTier> all;
+  std::vector<ProgramIo::Tier> figures() const override {
+    std::vector<ProgramIo::Tier> all;
     for (const auto& folder : folders_) all.push_back(folder->figures());
     return all;
   }

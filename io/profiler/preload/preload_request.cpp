@@ -4,6 +4,7 @@
 
 #include "io/profiler/preload/own_slots.h"
 #include "io/profiler/preload/preload.h"
+#include "io/profiler/preload/process_log.h"
 
 void stoker_preload_request(void* block, size_t bytes) {
   using stoker::PreloadRequest;
@@ -13,6 +14,8 @@ void stoker_preload_request(void* block, size_t bytes) {
   size_t count = 0;
   const stoker::WrappedFunction* const functions = stoker_preload_functions(&count);
   if (request.what == PreloadRequest::kAttach) {
+    // Who asked before was killed.
+    if (stoker::attached_by_request() && !stoker::preload_folder_is_there()) stoker::end_counting();
     if (stoker::preload_counts()) {
       request.result = PreloadRequest::kCounted;
     } else if (stoker_preload_attach(request.folder) != 0) {

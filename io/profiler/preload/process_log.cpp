@@ -229,6 +229,8 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
   return log;
 }
 
+bool preload_folder_is_there() { return ::access(g_folder, F_OK) == 0; }
+
 void unmap_process_log(PreloadLog* log) { raw::unmap(log, log->bytes); }
 
 }  // namespace stoker
