@@ -15,7 +15,8 @@ void stoker_preload_request(void* block, size_t bytes) {
   const stoker::WrappedFunction* const functions = stoker_preload_functions(&count);
   if (request.what == PreloadRequest::kAttach) {
     // Who asked before was killed.
-    if (stoker::attached_by_request() && !stoker::preload_folder_is_there()) stoker::end_counting();
+    if (stoker::attached_by_request() && !stoker::preload_folder_is_in_use())
+      stoker::end_counting();
     if (stoker::preload_counts()) {
       request.result = PreloadRequest::kCounted;
     } else if (stoker_preload_attach(request.folder) != 0) {

@@ -1,5 +1,6 @@
 #include "io/profiler/preload/process_log.h"
 
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
 
@@ -229,7 +230,15 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
   return log;
 }
 
-bool preload_folder_is_there() { return ::access(g_folder, F_OK) == 0; }
+bool preload_folder_is_in_use() {
+  char path[PATH_MAX];
+  std::snprintf(path, sizeof path, "%s/%s", g_folder, kPreloadCommonName);
+  const int fd = raw::open(path, O_RDONLY);
+  if (fd < 0) return false;
+  const bool free = ::syscall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0;
+  raw::close(fd);
+  return !free;
+}
 
 void unmap_process_log(PreloadLog* log) { raw::unmap(log, log->bytes); }
 

@@ -12,8 +12,8 @@ bool open_preload_folder(const char* folder);
 // Makes a new log for this process and maps it; the one that the parent of a fork had stays mapped.
 // `heard`: as RecorderSurroundings has it. Null: there is no room for it. One thread.
 PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, CallTime));
-// Whether the folder of the log is still there: whoever reads it removes it at the end.
-bool preload_folder_is_there();
+// Whether somebody is there who will read the log: he holds a lock on `common`.
+bool preload_folder_is_in_use();
 // For the log of the parent of a fork, and one that is not written any more.
 void unmap_process_log(PreloadLog* log);
 
