@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "io/storage/file_tree.h"
 
@@ -35,6 +36,22 @@ Residency page_cache_residency(const FileTree& tree, std::span<const std::string
 // others have mapped, and all of tmpfs, whose memory is the file. Past the layers of the tree.
 // IoError where a file's bytes cannot be written. Any thread.
 Residency evict(const FileTree& tree, std::span<const std::string> keys);
+
+// How many of the bytes of an open file of `bytes` bytes are cached, by the first of the two ways
+// below that answers. Absent: none does. Any thread.
+std::optional<uint64_t> cached_bytes(int file, uint64_t bytes);
+
+// Some bytes of a file, from `begin` to before `end`.
+struct CachedRange {
+  uint64_t begin = 0, end = 0;
+};
+// Which of its bytes are cached, rising and as few ranges as possible. Absent: as above. Any
+// thread.
+std::optional<std::vector<CachedRange>> cached_ranges(int file, uint64_t bytes);
+
+// Writes the dirty pages of an open file, then asks the kernel to forget all of it. `path` is for
+// the message. IoError where the bytes cannot be written. Any thread.
+void evict_pages(int file, const std::string& path);
 
 // Writes all dirty pages of the machine, then drops its whole page cache, directory entries and
 // inodes. False where that is not allowed (only root may, and containers mount /proc read-only):

@@ -97,6 +97,23 @@ TEST_F(PageCache, both_ways_agree_on_all_some_and_none) {
   EXPECT_LT(by_mincore(), kBytes);
 }
 
+TEST_F(PageCache, ranges_are_those_that_were_read_by_whoever_may_ask) {
+  const auto ranges = [&] { return cached_ranges(open("a").get(), kBytes).value(); };
+  ASSERT_EQ(ranges().size(), 1u);
+  EXPECT_EQ(ranges()[0].begin, 0u);
+  EXPECT_EQ(ranges()[0].end, kBytes);
+  if (!evictable(root.path())) return;
+  const FileDescriptor file = open("a");
+  evict_pages(file.get(), path("a"));
+  EXPECT_TRUE(ranges().empty());
+  ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM), 0);
+  char byte = 0;
+  for (const off_t offset : {1 << 20, 3 << 20}) ASSERT_EQ(::pread(file.get(), &byte, 1, offset), 1);
+  ASSERT_EQ(ranges().size(), 2u);
+  EXPECT_EQ(ranges()[0].begin, 1u << 20);
+  EXPECT_EQ(ranges()[1].begin, 3u << 20);
+}
+
 TEST_F(PageCache, mincore_goes_through_a_large_file_in_windows) {
   constexpr uint64_t kLarge = (5ull << 29) + 5;  // two and a half windows, nearly all of it a hole
   ASSERT_EQ(::truncate(path("a").c_str(), kLarge), 0);
