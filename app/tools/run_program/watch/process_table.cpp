@@ -116,6 +116,7 @@ bool ProcessTable::look_at(pid_t pid, LiveProcess& process, double now_s, bool t
   }
   if (thoroughly) {
     find_children(pid, process);
+    look_at_libraries(pid, process);
     describe(pid, process);
   }
   return true;
@@ -192,6 +193,19 @@ void ProcessTable::end_thread(LiveThread& thread) {
   threads_[thread.index].did += did;
   course_.add(thread.index, did);
   if (thread.schedule) --kept_open_;
+}
+
+void ProcessTable::look_at_libraries(pid_t pid, LiveProcess& process) {
+  ProcessSamples& samples = processes_[process.index];
+  const double quiet_s = now_s_ - std::max(samples.loaded_s, samples.begin_s);
+  // A library that comes later belongs to the work.
+  constexpr double kBegun_s = 2;
+  if (quiet_s > kBegun_s) return;
+  const std::string_view status = files_.read(fmt::format("/proc/{}/status", pid));
+  const uint64_t kib = proc::number_of(status, "VmLib:\t").value_or(0);
+  constexpr uint64_t kLittle = 64;
+  if (kib > process.library_kib + kLittle) samples.loaded_s = now_s_;
+  process.library_kib = std::max(process.library_kib, kib);
 }
 
 void ProcessTable::describe(pid_t pid, LiveProcess& process) {

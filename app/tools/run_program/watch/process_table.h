@@ -47,6 +47,7 @@ class ProcessTable {
   struct LiveProcess {
     size_t index;  // in processes_
     uint64_t looks = 0;
+    uint64_t library_kib = 0;  // of shared libraries
     std::map<pid_t, LiveThread> threads;
   };
 
@@ -58,6 +59,8 @@ class ProcessTable {
   void look_at_thread(pid_t pid, pid_t tid, LiveThread& thread, double now_s);
   LiveThread& thread_of(LiveProcess& process, pid_t pid, pid_t tid, double now_s);
   void end_thread(LiveThread& thread);
+  // Whether it still begins: it loads one library after the other.
+  void look_at_libraries(pid_t pid, LiveProcess& process);
   // The words of its command, its device's bytes, its cores, whether it has a GPU.
   void describe(pid_t pid, LiveProcess& process);
   void count_blocked(pid_t pid, const Blocked& blocked, double seconds);

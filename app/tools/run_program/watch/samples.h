@@ -64,6 +64,7 @@ struct ProcessSamples {
   std::vector<std::string> command;  // its words; the last that were seen, for exec changes them
   double begin_s = 0;
   double end_s = 0;
+  double loaded_s = 0;        // until then it loaded shared libraries, one after the other
   uint64_t device_bytes = 0;  // that were fetched from block devices for it
   int64_t cores = 0;          // that it was allowed to use; 0: not known
 };
