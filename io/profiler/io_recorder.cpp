@@ -1,100 +1,43 @@
 #include "io/profiler/io_recorder.h"
 
-#include <pthread.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <climits>
-#include <thread>
+#include <mutex>
 
-#include "io/core/error.h"
 #include "io/profiler/counters/posix_rules.h"
-#include "io/profiler/recorder_state.h"
+#include "io/profiler/recorder_tables.h"
 
 namespace stoker {
 namespace {
 
 // What the counters of `file` get from count(PosixRecord&). No file: nothing.
 template <class F>
-void with_posix(RecorderState& state, FileRecord* file, F count) {
+void with_posix(RecorderTables& tables, FileRecord* file, F count) {
   if (file == nullptr) return;
   const std::lock_guard lock(file->mutex);
-  if (PosixRecord* const record = state.posix_of(*file)) count(*record);
+  if (PosixRecord* const record = tables.posix_of(*file)) count(*record);
 }
 
 // What a call moved, where the descriptor's position is the file's.
-PosixTransfer transfer_of(const RecorderState& state, const PosixRecord& record, int64_t bytes,
+PosixTransfer transfer_of(const RecorderTables& tables, const PosixRecord& record, int64_t bytes,
                           int64_t offset, const void* memory) {
   const auto address = reinterpret_cast<uintptr_t>(memory);
-  const auto unit = static_cast<uintptr_t>(state.options.memory_alignment);
+  const auto unit = static_cast<uintptr_t>(tables.surroundings.memory_alignment);
   return {bytes, offset < 0 ? record.offset : offset, address % unit == 0};
 }
 
 }  // namespace
 
-IoRecorder& IoRecorder::instance() {
-  static IoRecorder& only = []() -> IoRecorder& {
-    // Another thread may hold any lock of a state at the fork, so the child leaves it where it is.
-    pthread_atfork(nullptr, nullptr, [] { instance().forget_in_child(); });
-    // NOLINTNEXTLINE(bugprone-unused-return-value): it is never destroyed.
-    return *std::make_unique<IoRecorder>().release();
-  }();
-  return only;
-}
-
-IoRecorder::IoRecorder() = default;
-IoRecorder::~IoRecorder() = default;
-
-void IoRecorder::forget_in_child() {
-  state_ = nullptr;
-  // Threads that were inside are not there.
-  for (Count& count : inside_) count.threads = 0;
-  // NOLINTNEXTLINE(bugprone-unused-return-value): the parent's, and its locks may be held.
-  kept_.release();
-}
-
-void IoRecorder::start(const IoRecorderOptions& options) {
-  const std::lock_guard lock(starting_);
-  if (kept_ != nullptr) {
-    throw Error(ExitCode::bug, "I/O profiler: a session is open already; end it first");
-  }
-  kept_ = std::make_unique<RecorderState>(options);
-  state_ = kept_.get();
-}
-
-IoProfile IoRecorder::stop() {
-  const std::lock_guard lock(starting_);
-  RecorderState& state = session();
-  state_ = nullptr;
-  const auto nobody_inside = [this] {
-    return std::ranges::all_of(inside_, [](const Count& count) { return count.threads == 0; });
-  };
-  while (!nobody_inside()) std::this_thread::yield();
-  IoProfile profile = state.profile(RecorderState::Segments::with);
-  kept_.reset();
-  return profile;
-}
-
-IoProfile IoRecorder::totals() const {
-  const std::lock_guard lock(starting_);
-  const Inside own(*this);
-  return session().profile(RecorderState::Segments::without);
-}
-
-RecorderState& IoRecorder::session() const {
-  if (kept_ == nullptr) {
-    throw Error(ExitCode::bug, "I/O profiler: no session of this process is open");
-  }
-  return *kept_;
-}
-
 void IoRecorder::opened(int fd, int directory, const char* path, CallTime time, int mode) {
   const Inside in(*this);
-  if (!in) return;
+  if (!in || !in->of_this_process()) return;
   FileRecord* const file = in->file_at(directory, path);
   // It is set even without a record, because the file that had the number before is gone.
   if (!in->descriptors.set(fd, file, time.end_ns)) in->posix_partial = true;
   with_posix(*in, file, [&](PosixRecord& record) { count_open(record, mode, in->span(time)); });
+  in->hear(HeardCall::open, file, 0, time);
 }
 
 void IoRecorder::named(int fd, const char* path) {
@@ -106,14 +49,14 @@ void IoRecorder::named(int fd, const char* path) {
 
 void IoRecorder::closed(int fd, CallTime time) {
   const Inside in(*this);
-  if (!in) return;
+  if (!in || !in->of_this_process()) return;
   with_posix(*in, in->descriptors.close(fd, time.begin_ns),
              [&](PosixRecord& record) { count_close(record, in->span(time)); });
 }
 
 void IoRecorder::closed_range(unsigned first, unsigned last) {
   const Inside in(*this);
-  if (!in) return;
+  if (!in || !in->of_this_process()) return;
   const unsigned end = in->descriptors.end();
   if (end == 0) return;
   for (unsigned fd = first; fd <= std::min(last, end - 1); ++fd) {
@@ -123,7 +66,7 @@ void IoRecorder::closed_range(unsigned first, unsigned last) {
 
 void IoRecorder::duplicated(int from, int to, CallTime time) {
   const Inside in(*this);
-  if (!in) return;
+  if (!in || !in->of_this_process()) return;
   FileRecord* const file = in->descriptors.find(from);
   if (!in->descriptors.set(to, file, time.end_ns)) in->posix_partial = true;
   with_posix(*in, file, [&](PosixRecord& record) { count_duplicate(record, in->span(time)); });
@@ -140,6 +83,7 @@ void IoRecorder::read(int fd, int64_t bytes, int64_t offset, const void* memory,
     in->keep_segment(file->reads, transfer.offset, transfer.bytes, call);
     count_read(record, transfer, call, in->arena);
   });
+  in->hear(HeardCall::read, file, bytes, time);
 }
 
 void IoRecorder::wrote(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time) {
@@ -153,6 +97,7 @@ void IoRecorder::wrote(int fd, int64_t bytes, int64_t offset, const void* memory
     in->keep_segment(file->writes, transfer.offset, transfer.bytes, call);
     count_write(record, transfer, call, in->arena);
   });
+  in->hear(HeardCall::write, file, bytes, time);
 }
 
 void IoRecorder::seeked(int fd, int64_t position, CallTime time) {

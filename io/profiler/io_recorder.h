@@ -14,6 +14,7 @@ struct stat;
 namespace stoker {
 
 class RecorderState;
+class RecorderTables;
 struct IoRecorderOptions;
 
 // When a wrapped call began and ended: CLOCK_MONOTONIC. A value.
@@ -48,7 +49,10 @@ class IoRecorder {
   // The same so far, without segments; the session goes on.
   IoProfile totals() const;
   // Whether what is told is counted. In the child of a fork, never: it has forgotten all.
-  bool on() const { return state_.load(std::memory_order_relaxed) != nullptr; }
+  bool on() const { return tables_.load(std::memory_order_relaxed) != nullptr; }
+  // For the preloaded library, which has no sessions: what is told goes into these tables from now
+  // on; null: nowhere. They outlive this object.
+  void use(RecorderTables* tables) { tables_ = tables; }
 
   // --- descriptors; `path` as the caller gave it, relative to `directory` (AT_FDCWD). mode: the
   // third argument of open(), where it has one
@@ -85,7 +89,7 @@ class IoRecorder {
   RecorderState& session() const;
   void forget_in_child();
 
-  std::atomic<RecorderState*> state_{nullptr};  // null: off
+  std::atomic<RecorderTables*> tables_{nullptr};  // null: off
   // How many threads are in the recorder, by a part of their number, so that they do not meet.
   struct alignas(64) Count {
     std::atomic<int64_t> threads{0};

@@ -1,38 +1,40 @@
 #include <fcntl.h>
 
 #include <cstdio>
+#include <mutex>
 
 #include "io/profiler/counters/stdio_rules.h"
 #include "io/profiler/io_recorder.h"
-#include "io/profiler/recorder_state.h"
+#include "io/profiler/recorder_tables.h"
 
 namespace stoker {
 namespace {
 
 // What the counters of `file` get from count(StdioRecord&). No file: nothing.
 template <class F>
-void with_stdio(RecorderState& state, FileRecord* file, F count) {
+void with_stdio(RecorderTables& tables, FileRecord* file, F count) {
   if (file == nullptr) return;
   const std::lock_guard lock(file->mutex);
-  if (StdioRecord* const record = state.stdio_of(*file)) count(*record);
+  if (StdioRecord* const record = tables.stdio_of(*file)) count(*record);
 }
 
 }  // namespace
 
 void IoRecorder::stream_opened(FILE* stream, const char* path, CallTime time) {
   const Inside in(*this);
-  if (!in) return;
+  if (!in || !in->of_this_process()) return;
   FileRecord* const file = in->file_at(AT_FDCWD, path);
   const int fd = ::fileno_unlocked(stream);
   if (!in->streams.set(stream, file, fd, time.end_ns)) in->stdio_partial = true;
   // Who had the number before is gone, by a close that nobody told of.
   in->descriptors.set(fd, nullptr, time.end_ns);
   with_stdio(*in, file, [&](StdioRecord& record) { count_open(record, in->span(time)); });
+  in->hear(HeardCall::open, file, 0, time);
 }
 
 void IoRecorder::stream_opened(FILE* stream, int fd, CallTime time) {
   const Inside in(*this);
-  if (!in) return;
+  if (!in || !in->of_this_process()) return;
   FileRecord* const file = in->descriptors.find(fd);
   if (!in->streams.set(stream, file, fd, time.end_ns)) in->stdio_partial = true;
   with_stdio(*in, file, [&](StdioRecord& record) { count_fdopen(record, in->span(time)); });
@@ -40,7 +42,7 @@ void IoRecorder::stream_opened(FILE* stream, int fd, CallTime time) {
 
 void IoRecorder::stream_asked_for_descriptor(FILE* stream, int fd, CallTime time) {
   const Inside in(*this);
-  if (!in) return;
+  if (!in || !in->of_this_process()) return;
   FileRecord* const file = in->streams.find(stream);
   if (file == nullptr) return;
   if (!in->descriptors.set(fd, file, time.end_ns)) in->posix_partial = true;
@@ -57,6 +59,7 @@ void IoRecorder::stream_read(FILE* stream, int64_t bytes, CallTime time) {
     in->keep_segment(file->stream_reads, record.offset, bytes, in->span(time));
     count_read(record, bytes, in->span(time));
   });
+  in->hear(HeardCall::read, file, bytes, time);
 }
 
 void IoRecorder::stream_wrote(FILE* stream, int64_t bytes, CallTime time) {
@@ -68,6 +71,7 @@ void IoRecorder::stream_wrote(FILE* stream, int64_t bytes, CallTime time) {
     in->keep_segment(file->stream_writes, record.offset, bytes, in->span(time));
     count_write(record, bytes, in->span(time));
   });
+  in->hear(HeardCall::write, file, bytes, time);
 }
 
 void IoRecorder::stream_seeked(FILE* stream, int64_t position, CallTime time) {
@@ -86,7 +90,7 @@ void IoRecorder::stream_flushed(FILE* stream, CallTime time) {
 
 void IoRecorder::stream_closed(FILE* stream, CallTime time) {
   const Inside in(*this);
-  if (!in) return;
+  if (!in || !in->of_this_process()) return;
   const StreamTable::Closed closed = in->streams.close(stream, time.begin_ns);
   // libc closes the descriptor where nobody sees it. (Darshan forgets this, and charges the next
   // owner's calls to this file.)

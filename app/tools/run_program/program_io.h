@@ -11,12 +11,15 @@ namespace stoker {
 // What a program of somebody else's did on files, as its preloaded counters have it: by process, by
 // thread, and by file. Times are seconds since the begin of the program. Values, all of them.
 struct ProgramIo {
-  // A thread and the calls that it made. Wall times; calls of one thread do not overlap.
+  // A thread and the calls that it made on files. Wall times; calls of one thread do not overlap.
   struct Thread {
     pid_t tid = 0;
     double read_s = 0, write_s = 0, open_s = 0;  // within calls of that kind
     int64_t reads = 0, writes = 0, opens = 0;
     int64_t bytes_read = 0, bytes_written = 0;
+    // Reads and writes of no file: pipes, sockets, terminals.
+    double elsewhere_s = 0;
+    int64_t elsewhere = 0, elsewhere_bytes = 0;
     // Of reads, those that took longer than 20 us and what copying their bytes at 2 GB/s takes:
     // they have waited for a device, a server, or a lock.
     int64_t slow_reads = 0;

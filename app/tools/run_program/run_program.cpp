@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/run_program/program_io.h"
+#include "app/tools/run_program/program_log.h"
 #include "app/tools/run_program/started_program.h"
-#include "io/core/config/plugin.h"
 #include "io/core/system/child_process.h"
 #include "io/core/text/text.h"
+#include "io/profiler/log/darshan_log.h"
+#include "io/profiler/preload/preload_folder.h"
 
 namespace stoker {
 namespace {
@@ -22,8 +26,52 @@ int64_t ns_of(T time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-std::vector<std::string> with_preload() {
-  return environment_with({"LD_PRELOAD=" + plugin_beside_library("stoker_preload")});
+// Runs it to its end. While it runs, logs of processes that have ended are taken in.
+void follow(const std::string& path, const std::vector<std::string>& command,
+            PreloadFolder& counters, ProgramIo& io) {
+  constexpr int kLookMs = 1000;
+  StartedProgram program(path, command, environment_with(counters.environment()));
+  io.pid = program.pid();
+  // What watches the program (watch/) begins here.
+  std::optional<int> exit_code;
+  while (!(exit_code = program.wait_for(kLookMs))) counters.collect_ended();
+  io.exit_code = *exit_code;
+  io.seconds =
+      1e-9 * static_cast<double>(ns_of(std::chrono::steady_clock::now()) - io.begin_monotonic_ns);
+}
+
+void note(ProgramIo& io, const std::string& text) { io.notes.push_back(text); }
+
+// Nothing was counted, and nothing said so before.
+void explain_silence(const std::string& path, ProgramIo& io) {
+  if (!io.processes.empty() || !io.notes.empty()) return;
+  const std::string library = PreloadFolder::library();
+  note(io, std::filesystem::exists(library)
+               ? printable(path) + " has loaded no counters: its linker ignores LD_PRELOAD"
+               : printable(library) + " is missing: build it, or install it again");
+}
+
+ResultTable totals_of(const ProgramIo& io, const std::string& log) {
+  int64_t bytes_read = 0, bytes_written = 0, opens = 0, reads = 0, writes = 0;
+  for (const ProgramIo::File& file : io.files) {
+    bytes_read += file.bytes_read;
+    bytes_written += file.bytes_written;
+    opens += file.opens;
+    reads += file.reads;
+    writes += file.writes;
+  }
+  ResultTable totals;
+  totals.put({"seconds", "s", 2}, io.seconds);
+  totals.put({"exit_code", "exit code"}, int64_t{io.exit_code});
+  totals.put({"processes", "processes"}, static_cast<int64_t>(io.processes.size()));
+  totals.put({"files", "files"}, static_cast<int64_t>(io.files.size()));
+  totals.put({"opens", "opens"}, opens);
+  totals.put({"reads", "reads"}, reads);
+  totals.put({"writes", "writes"}, writes);
+  totals.put({"bytes_read", "MB read", 3, 1e-6}, static_cast<double>(bytes_read));
+  totals.put({"bytes_written", "MB written", 3, 1e-6}, static_cast<double>(bytes_written));
+  totals.put({"log", "log"}, log);
+  return totals;
 }
 
 }  // namespace
@@ -32,29 +80,31 @@ ExitCode run_program(const RunProgramArguments& arguments) {
   const std::string path = find_program(arguments.command.front());
   ProgramIo io;
   if (const std::string why = why_not_preloaded(path); !why.empty()) {
-    io.notes.push_back(fmt::format("{} is not counted: {}", printable(path), why));
-    print_note(io.notes.back());
+    note(io, fmt::format("{} is not counted: {}", printable(path), why));
   }
+  PreloadFolder counters;
   io.begin_ns = ns_of(std::chrono::system_clock::now());
-  io.begin_monotonic_ns = ns_of(std::chrono::steady_clock::now());
-  StartedProgram program(path, arguments.command, with_preload());
-  io.pid = program.pid();
-  // What watches the program (watch/) begins here.
-  std::optional<int> exit_code;
-  while (!(exit_code = program.wait_for(1000))) {
-  }
-  io.exit_code = *exit_code;
-  io.seconds =
-      1e-9 * static_cast<double>(ns_of(std::chrono::steady_clock::now()) - io.begin_monotonic_ns);
+  io.begin_monotonic_ns = counters.begin_ns();
+  follow(path, arguments.command, counters, io);
+  std::vector<PreloadedProcess> processes = counters.collect();
+  add_processes(processes, io);
+  explain_silence(path, io);
+  const std::string log =
+      arguments.log.empty() ? fmt::format("stoker-run-{}.darshan", io.pid) : arguments.log;
+  const std::string command = fmt::format("{}", fmt::join(arguments.command, " "));
+  write_darshan_log(profile_of(processes, io, command), log);
   // The verdict on `io` (verdict/) is made here.
-  ResultTable totals;
-  totals.put({"seconds", "s", 2}, io.seconds);
-  totals.put({"exit_code", "exit code"}, int64_t{io.exit_code});
+  const ResultTable totals = totals_of(io, log);
   // Standard output is the program's: what is said to people goes to standard error.
   if (arguments.json) {
-    print_result(true, totals.record_json(), "");
+    nlohmann::json json = totals.record_json();
+    json["notes"] = io.notes;
+    print_result(true, json, "");
   } else {
-    print_note(totals.record_text(2));
+    std::string text = totals.record_text(2);
+    for (const std::string& line : io.notes) text += "  " + line + '\n';
+    if (text.ends_with('\n')) text.pop_back();
+    print_note(text);
   }
   return static_cast<ExitCode>(io.exit_code);
 }

@@ -2,32 +2,13 @@
 
 #include <sys/mman.h>
 
-#include <string>
-
-#include "io/core/error.h"
-#include "io/core/system/memory.h"
-
 namespace stoker {
-namespace {
 
-std::byte* reserve(size_t bytes) {
-  if (bytes == 0) return nullptr;
-  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw Error(ExitCode::environment, "I/O profiler: no address space for " +
-                                           std::to_string(bytes) +
-                                           " bytes of records; give it less memory");
-  }
-  return static_cast<std::byte*>(memory);
-}
-
-}  // namespace
-
-Arena::Arena(size_t bytes) : bytes_(bytes), memory_(reserve(bytes)) {}
+Arena::Arena(std::byte* memory, size_t bytes, Ready ready)
+    : bytes_(bytes), memory_(memory), ready_(ready) {}
 
 Arena::~Arena() {
-  if (memory_ != nullptr) ::munmap(memory_, bytes_);
+  if (memory_ != nullptr && ready_ == nullptr) ::munmap(memory_, bytes_);
 }
 
 void* Arena::allocate(size_t bytes) {
@@ -35,8 +16,9 @@ void* Arena::allocate(size_t bytes) {
   size_t next = 0;
   do {
     if (bytes > bytes_ - used) return nullptr;
-    next = static_cast<size_t>(rounded_up(used + bytes, kAlignment));
+    next = (used + bytes + kAlignment - 1) / kAlignment * kAlignment;
     if (next > bytes_) next = bytes_;
+    if (ready_ != nullptr && !ready_(memory_, next)) return nullptr;
   } while (!used_.compare_exchange_weak(used, next, std::memory_order_relaxed));
   return memory_ + used;
 }

@@ -14,6 +14,11 @@ class Arena {
  public:
   // Throws Error(ExitCode::environment) where the address space is not to be had.
   explicit Arena(size_t bytes);
+  // Over `memory`, which is somebody else's and outlives this object. Before the first `bytes` of
+  // it are handed out, ready(memory, bytes) makes them usable; false: there is no more. Throws
+  // nothing.
+  using Ready = bool (*)(std::byte* memory, size_t bytes);
+  Arena(std::byte* memory, size_t bytes, Ready ready);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -36,6 +41,7 @@ class Arena {
   static constexpr size_t kAlignment = 16;
   const size_t bytes_;
   std::byte* const memory_;
+  const Ready ready_ = nullptr;  // null: the memory is this object's own
   std::atomic<size_t> used_{0};
 };
 

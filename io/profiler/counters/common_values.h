@@ -22,6 +22,16 @@ class CommonValues {
   // Writes the commonest of them, as Darshan's counters have them: first kShown values, then their
   // counts; the most frequent first, of equals the larger; zeros where there are fewer.
   void write(std::span<int64_t, 2 * kShown> counters) const;
+  // A copy for where the arena's memory lies elsewhere: here(pointer, count) says where; null: it
+  // is not there, and what lies in it is left out.
+  template <class Here>
+  CommonValues seen_from(const Here& here) const {
+    CommonValues copy = *this;
+    copy.more_ = const_cast<Value*>(here(static_cast<const Value*>(more_), kMore));
+    const auto most = static_cast<uint32_t>(copy.more_ == nullptr ? kInline : kTracked);
+    if (copy.values_ > most) copy.values_ = most;
+    return copy;
+  }
 
  private:
   struct Value {

@@ -1,5 +1,7 @@
 #include "io/profiler/records/descriptor_table.h"
 
+#include <mutex>
+
 namespace stoker {
 
 DescriptorTable::Descriptor* DescriptorTable::at(int fd) const {

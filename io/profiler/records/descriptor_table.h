@@ -3,10 +3,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 #include "io/profiler/counters/arena.h"
 #include "io/profiler/records/file_record.h"
+#include "io/profiler/records/small_mutex.h"
 
 namespace stoker {
 
@@ -43,12 +43,12 @@ class DescriptorTable {
   };
   Descriptor* at(int fd) const;
   Descriptor* make(int fd);
-  std::mutex& mutex_of(int fd) { return mutexes_[static_cast<unsigned>(fd) % mutexes_.size()]; }
+  SmallMutex& mutex_of(int fd) { return mutexes_[static_cast<unsigned>(fd) % mutexes_.size()]; }
 
   Arena& arena_;
   std::array<std::atomic<Page*>, kMost / kPage> pages_{};
-  std::array<std::mutex, 64> mutexes_;
-  std::mutex making_;
+  std::array<SmallMutex, 64> mutexes_;
+  SmallMutex making_;
 };
 
 }  // namespace stoker

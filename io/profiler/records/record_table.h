@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 
 #include "io/profiler/counters/arena.h"
 #include "io/profiler/records/file_record.h"
+#include "io/profiler/records/small_mutex.h"
 
 namespace stoker {
 
@@ -32,7 +32,7 @@ class RecordTable {
   Arena& arena_;
   std::atomic<const Slots*> slots_{nullptr};
   std::atomic<FileRecord*> newest_{nullptr};
-  std::mutex making_;
+  SmallMutex making_;
   size_t records_ = 0;  // under making_
 };
 

@@ -9,16 +9,10 @@ bool SegmentList::add(const IoSegment& segment, SegmentPool& pool) {
     (last_ == nullptr ? first_ : last_->next) = block;
     last_ = block;
   }
-  last_->segments[last_->used++] = segment;
+  // Where the process dies in between, there is no half of one.
+  last_->segments[last_->used] = segment;
+  ++last_->used;
   return true;
-}
-
-std::vector<IoSegment> SegmentList::all() const {
-  std::vector<IoSegment> all;
-  for (const SegmentPool::Block* block = first_; block != nullptr; block = block->next) {
-    all.insert(all.end(), block->segments.begin(), block->segments.begin() + block->used);
-  }
-  return all;
 }
 
 }  // namespace stoker

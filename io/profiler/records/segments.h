@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "io/profiler/counters/arena.h"
 #include "io/profiler/profile.h"
@@ -18,13 +17,13 @@ class SegmentPool {
     std::array<IoSegment, 8> segments;
   };
 
-  // Throws Error(ExitCode::environment) where the address space is not to be had.
-  explicit SegmentPool(size_t bytes) : arena_(bytes) {}
+  // In the arena, which outlives it.
+  explicit SegmentPool(Arena& arena) : arena_(arena) {}
   // An empty block of the pool's, valid as long as the pool; null: no memory is left.
   Block* make() { return arena_.make<Block>(); }
 
  private:
-  Arena arena_;
+  Arena& arena_;
 };
 
 // The segments of one file in one direction. One thread at a time. Not used after its pool.
@@ -32,7 +31,17 @@ class SegmentList {
  public:
   // False: the pool has no memory left.
   bool add(const IoSegment& segment, SegmentPool& pool);
-  std::vector<IoSegment> all() const;
+  // Calls look(const IoSegment&) with each, in the order in which they were added. here(pointer)
+  // says where what a block's pointer means is now; null: nowhere, and the rest is left out.
+  template <class Look, class Here>
+  void each(const Look& look, const Here& here) const {
+    for (const SegmentPool::Block* block = here(first_); block != nullptr;
+         block = here(block->next)) {
+      const size_t used =
+          block->used < block->segments.size() ? block->used : block->segments.size();
+      for (size_t i = 0; i < used; ++i) look(block->segments[i]);
+    }
+  }
 
  private:
   SegmentPool::Block* first_ = nullptr;

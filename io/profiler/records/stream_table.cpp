@@ -1,5 +1,6 @@
 #include "io/profiler/records/stream_table.h"
 
+#include <mutex>
 #include <utility>
 
 namespace stoker {

@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <mutex>
 
 #include "io/profiler/counters/arena.h"
 #include "io/profiler/records/file_record.h"
+#include "io/profiler/records/small_mutex.h"
 
 namespace stoker {
 
@@ -28,6 +28,16 @@ class StreamTable {
   // memory is a new stream since.
   Closed close(const FILE* stream, int64_t begin_ns);
   void clear();
+  // Calls look(stream, file, fd) with each that is known, without a lock: for the child of a fork,
+  // which has no other threads.
+  template <class Look>
+  void each(const Look& look) const {
+    for (const Part& part : parts_) {
+      for (const Stream* at = part.first; at != nullptr; at = at->next) {
+        if (at->stream != nullptr) look(at->stream, at->file, at->fd);
+      }
+    }
+  }
 
  private:
   struct Stream {
@@ -38,7 +48,7 @@ class StreamTable {
     Stream* next = nullptr;
   };
   struct alignas(64) Part {
-    std::mutex mutex;
+    SmallMutex mutex;
     Stream* first = nullptr;
     Stream* find(const FILE* stream);
   };

@@ -1,6 +1,7 @@
 #include "io/profiler/wrap/counting.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -58,6 +59,9 @@ void count_calls(bool on) {
   name_open_descriptors();
 }
 
+// No wrapper of ours has a name that symbol tables know.
+void* function_below(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+
 std::span<const WrappedFunction> wrapped_functions() {
   static const WrappedFunctions all = [] {
     WrappedFunctions functions;
@@ -71,7 +75,7 @@ std::span<const WrappedFunction> wrapped_functions() {
     add_aio_calls(functions);
     return functions;
   }();
-  return all;
+  return all.all();
 }
 
 }  // namespace stoker

@@ -1,5 +1,3 @@
-#include <dlfcn.h>
-
 #include <cstdarg>
 #include <cstdio>
 
@@ -7,8 +5,8 @@
 #include "io/profiler/wrap/wrapper.h"
 
 // printf, scanf and their like. The arguments of a variadic function cannot be passed on, so its
-// wrapper calls the function's sister that takes a va_list, which it asks dlsym for: the preload's
-// or the sanitizer's, where there is one.
+// wrapper calls the function's sister that takes a va_list, function_below(): the preload's or
+// the sanitizer's, where there is one.
 
 namespace stoker {
 namespace {
@@ -62,7 +60,7 @@ class VariadicFunction {
     static std::array<WrapperInstance, kOriginals> instances;
     // One wrapper for all originals, which it does not call; the slots are told apart by name.
     instances[0].wrapper = wrapper;
-    sister_ = reinterpret_cast<Type>(dlsym(RTLD_DEFAULT, kSister.text));
+    sister_ = reinterpret_cast<Type>(function_below(kSister.text));
     return {kName.text, {instances.data(), 1}};
   }
   static Type sister() { return sister_; }

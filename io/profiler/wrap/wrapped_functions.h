@@ -1,7 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
-#include <vector>
 
 #include "io/profiler/attach/wrapped_function.h"
 
@@ -16,8 +17,25 @@ std::span<const WrappedFunction> wrapped_functions();
 // and in the child of a fork. One thread at a time.
 void count_calls(bool on);
 
+// A list of functions, without memory of its own, for the preloaded library has none to ask for. A
+// value.
+class WrappedFunctions {
+ public:
+  void push_back(const WrappedFunction& function) {
+    if (count_ < functions_.size()) functions_[count_++] = function;
+  }
+  std::span<const WrappedFunction> all() const { return {functions_.data(), count_}; }
+
+ private:
+  std::array<WrappedFunction, 320> functions_{};  // wrapped_functions_test.cpp counts them
+  size_t count_ = 0;
+};
+
+// What `name` means to a wrapper that calls it: the function of libc's, or of a preload's or a
+// sanitizer's in front of it, and none of our own. Null: there is none.
+void* function_below(const char* name);
+
 // The functions by their subject, each in the file of that name.
-using WrappedFunctions = std::vector<WrappedFunction>;
 void add_descriptor_calls(WrappedFunctions& functions);
 void add_transfer_calls(WrappedFunctions& functions);
 void add_file_calls(WrappedFunctions& functions);

@@ -1,0 +1,145 @@
+#include "app/tools/run_program/program_log.h"
+
+#include <fmt/format.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "io/profiler/profile_summary.h"
+#include "io/profiler/records/mount_table.h"
+
+namespace stoker {
+namespace {
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+void add_sizes(SizeCounts& sum, const SizeCounts& sizes) {
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += sizes[i];
+}
+
+void add_all(IoProfile::Dropped& sum, const IoProfile::Dropped& of) {
+  sum.files += of.files;
+  sum.segments += of.segments;
+  sum.posix |= of.posix;
+  sum.stdio |= of.stdio;
+  sum.segments_partial |= of.segments_partial;
+}
+
+ProgramIo::Thread thread_of(const PreloadedProcess::Thread& of) {
+  ProgramIo::Thread thread;
+  thread.tid = of.tid;
+  thread.read_s = of.reads.seconds;
+  thread.write_s = of.writes.seconds;
+  thread.open_s = of.opens.seconds;
+  thread.reads = of.reads.calls;
+  thread.writes = of.writes.calls;
+  thread.opens = of.opens.calls;
+  thread.bytes_read = of.reads.bytes;
+  thread.bytes_written = of.writes.bytes;
+  thread.elsewhere_s = of.elsewhere.seconds;
+  thread.elsewhere = of.elsewhere.calls;
+  thread.elsewhere_bytes = of.elsewhere.bytes;
+  thread.slow_reads = of.slow_reads;
+  thread.slow_s = of.slow_s;
+  thread.first_s = of.first_s;
+  thread.last_s = of.last_s;
+  return thread;
+}
+
+ProgramIo::Process process_of(const PreloadedProcess& of) {
+  ProgramIo::Process process;
+  process.pid = of.pid;
+  process.parent = of.parent;
+  process.rank = of.number;
+  process.start_s = of.start_s;
+  process.end_s = of.end_s;
+  process.ended = of.ended;
+  process.executable = of.executable;
+  process.command = of.command;
+  for (const PreloadedProcess::Thread& thread : of.threads) {
+    process.threads.push_back(thread_of(thread));
+  }
+  return process;
+}
+
+void add_file(const FileRow& row, int64_t cold_bytes, ProgramIo::File& file) {
+  file.path = row.file->path;
+  file.opens += row.opens;
+  file.reads += row.reads;
+  file.writes += row.writes;
+  file.bytes_read += row.bytes_read;
+  file.bytes_written += row.bytes_written;
+  file.read_s += row.read_s;
+  file.write_s += row.write_s;
+  file.cold_bytes += cold_bytes;
+}
+
+void add_notes(const IoProfile::Dropped& dropped, ProgramIo& program) {
+  if (dropped.files > 0) {
+    program.notes.push_back(
+        fmt::format("{} opens are of files that had no room in the log", dropped.files));
+  }
+  if (dropped.segments > 0) {
+    program.notes.push_back(
+        fmt::format("the counters are whole, but {} single reads and writes had no room in the log",
+                    dropped.segments));
+  }
+}
+
+}  // namespace
+
+IoProfile profile_of(std::vector<PreloadedProcess>& processes, const ProgramIo& program,
+                     const std::string& command) {
+  IoProfile profile;
+  profile.begin_ns = program.begin_ns;
+  profile.end_ns = program.begin_ns + static_cast<int64_t>(1e9 * program.seconds);
+  profile.begin_monotonic_ns = program.begin_monotonic_ns;
+  profile.uid = ::getuid();
+  profile.job_id = program.pid;
+  profile.host = host_name();
+  profile.command = command;
+  profile.mounts = MountTable().list();
+  RequestSizes sizes;
+  for (PreloadedProcess& process : processes) {
+    profile.ranks = std::max(profile.ranks, process.number + 1);
+    std::ranges::move(process.io.files, std::back_inserter(profile.files));
+    process.io.files.clear();
+    add_all(profile.dropped, process.io.dropped);
+    if (const auto& of = process.io.stream_sizes) {
+      add_sizes(sizes.reads, of->reads);
+      add_sizes(sizes.writes, of->writes);
+    }
+  }
+  profile.stream_sizes = sizes;
+  return profile;
+}
+
+void add_processes(const std::vector<PreloadedProcess>& processes, ProgramIo& program) {
+  std::map<std::string_view, ProgramIo::File> files;
+  IoProfile::Dropped dropped;
+  for (const PreloadedProcess& process : processes) {
+    program.processes.push_back(process_of(process));
+    add_all(dropped, process.io.dropped);
+    for (const FileRow& row : file_rows(process.io)) {
+      const auto cold = process.cold_bytes.find(row.file->id);
+      const int64_t cold_bytes = cold == process.cold_bytes.end() ? 0 : cold->second;
+      add_file(row, cold_bytes, files[row.file->path]);
+    }
+  }
+  for (auto& [path, file] : files) program.files.push_back(std::move(file));
+  std::ranges::stable_sort(program.files, std::greater(),
+                           [](const ProgramIo::File& file) { return file.read_s + file.write_s; });
+  add_notes(dropped, program);
+}
+
+}  // namespace stoker

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/core/system/file.h"
+#include "io/profiler/profile.h"
+
+namespace stoker {
+
+struct PreloadCommon;
+
+// What one process with one executable has counted. A value.
+struct PreloadedProcess {
+  struct Thread {
+    struct Kind {
+      int64_t calls = 0, bytes = 0;
+      double seconds = 0;
+    };
+    pid_t tid = 0;
+    Kind opens, reads, writes;  // of files
+    Kind elsewhere;             // reads and writes of pipes, sockets, terminals
+    int64_t slow_reads = 0;
+    double slow_s = 0;
+    double first_s = 0, last_s = 0;
+  };
+  int64_t number = 0;  // in the order in which they began; the first has 0
+  pid_t pid = 0, parent = 0;
+  double start_s = 0;  // since the folder was made
+  double end_s = 0;    // its last call, where it did not say that it ended
+  bool ended = false;
+  std::string executable, command;
+  std::vector<Thread> threads;
+  // Its files, with `number` for a rank, and what was not kept.
+  IoProfile io;
+  std::map<uint64_t, int64_t> cold_bytes;  // by the file's id, where there are any
+};
+
+// A folder in memory by which a program and all processes that it starts are counted: what they
+// write is read here. Removed when the object goes; folders that killed programs have left are
+// removed when one is made. One thread.
+class PreloadFolder {
+ public:
+  // segment_bytes: for single reads and writes, of all processes together, 34 bytes each.
+  // Error(ExitCode::environment) where there is no room for it.
+  explicit PreloadFolder(int64_t segment_bytes = int64_t{256} << 20);
+  ~PreloadFolder();
+  PreloadFolder(const PreloadFolder&) = delete;
+  PreloadFolder& operator=(const PreloadFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Where times begin: CLOCK_MONOTONIC.
+  int64_t begin_ns() const { return begin_ns_; }
+  // The library that processes load. It may be missing, where a build is not whole.
+  static std::string library();
+  // NAME=value of what the program must have in its environment. What it preloads already stays.
+  std::vector<std::string> environment() const;
+
+  // Takes in the logs of processes that ended a while ago, so that programs which start very many
+  // need no more memory. To be called now and then; takes a millisecond for each.
+  void collect_ended();
+  // All processes, by number; also those that are still running, as far as they are. The folder is
+  // empty then. A log that another build has written, or nobody has finished, is left out.
+  std::vector<PreloadedProcess> collect();
+
+ private:
+  void write_common(int64_t segment_bytes);
+  void collect_logs(bool only_ended);
+
+  std::string path_;
+  FileDescriptor lock_;  // of `common`: the folder is in use
+  int64_t begin_ns_ = 0;
+  std::vector<PreloadedProcess> collected_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "io/profiler/counters/arena.h"
+#include "io/profiler/recorder_tables.h"
+
+namespace stoker {
+
+// The files by which preloaded processes and the program that started them understand each other.
+// They lie in one folder, which kPreloadFolder names in the environment: `common`, which all of
+// them map, and a log for each process, which the process maps and nobody else writes. What a
+// process has counted is in its log at once, so that one that is killed loses nothing. Both sides
+// must be of one build: `layout` says so.
+
+inline constexpr const char* kPreloadFolder = "STOKER_PRELOAD_LOG";
+inline constexpr const char* kPreloadCommonName = "common";
+
+// What all processes of a program share. In the file `common`.
+struct PreloadCommon {
+  static constexpr uint64_t kMagic = 0x314e55524b4f5453;  // "STOKRUN1"
+  static constexpr size_t kMounts = 512, kText = 64 << 10;
+  // A file system, the one with the longest path first.
+  struct Mount {
+    uint32_t at = 0, length = 0;          // of its path, in `text`
+    std::atomic<int64_t> block_bytes{0};  // 0: nobody has asked it yet
+  };
+
+  uint64_t magic = kMagic;
+  uint64_t layout = 0;
+  int64_t begin_ns = 0;  // of the program: CLOCK_MONOTONIC
+  std::atomic<int64_t> processes{0};
+  // How many bytes all of them together may still take for single reads and writes.
+  std::atomic<int64_t> segment_bytes{0};
+  uint32_t mounts = 0;
+  std::array<Mount, kMounts> mount{};
+  std::array<char, kText> text{};
+};
+
+// The calls of one thread, which alone writes them. Times: CLOCK_MONOTONIC.
+struct ThreadCalls {
+  using Figure = std::atomic<int64_t>;
+  struct Kind {
+    Figure calls{0}, bytes{0}, ns{0};
+  };
+  ThreadCalls* next = nullptr;
+  pid_t tid = 0;
+  std::array<Kind, 3> kinds;  // of files, by HeardCall
+  Kind elsewhere;             // reads and writes of pipes, sockets, terminals
+  Figure slow_reads{0}, slow_ns{0};
+  Figure first_ns{0}, last_ns{0};
+};
+
+// The begin of a process's log; behind it the memory of the records, then that of the segments.
+struct PreloadLog {
+  static constexpr uint64_t kMagic = 0x31474f4c4b4f5453;  // "STOKLOG1"
+  static constexpr size_t kExecutable = 1024, kCommand = 3072;
+
+  PreloadLog(std::byte* records, size_t record_bytes, Arena::Ready records_ready,
+             std::byte* segments, size_t segment_bytes, Arena::Ready segments_ready,
+             const RecorderSurroundings& surroundings)
+      : records(records, record_bytes, records_ready),
+        segments(segments, segment_bytes, segments_ready),
+        tables(surroundings, this->records, &this->segments) {}
+
+  std::atomic<uint64_t> magic{0};  // written last
+  uint64_t layout = 0;
+  uintptr_t there = 0;  // where the process has mapped it
+  uint64_t bytes = 0;
+  int64_t number = 0;  // among the program's processes
+  pid_t pid = 0, parent = 0;
+  int64_t start_ns = 0;
+  std::atomic<int64_t> end_ns{0};  // it ends, or becomes another executable; 0: it did not say
+  std::array<char, kExecutable> executable{};
+  uint32_t command_bytes = 0;
+  std::array<char, kCommand> command{};  // words, each with a NUL behind it
+  std::atomic<ThreadCalls*> threads{nullptr};
+  Arena records, segments;
+  RecorderTables tables;
+};
+
+// Differs between builds that lay these files out differently.
+inline constexpr uint64_t kPreloadLayout =
+    sizeof(PreloadLog) * 1'000'003 + sizeof(PreloadCommon) * 1'009 + sizeof(FileRecord) * 101 +
+    sizeof(PosixRecord) * 11 + sizeof(StdioRecord) + sizeof(ThreadCalls) * 7;
+
+}  // namespace stoker
