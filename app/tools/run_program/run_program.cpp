@@ -13,7 +13,12 @@
 #include "app/tools/run_program/program_io.h"
 #include "app/tools/run_program/program_log.h"
 #include "app/tools/run_program/started_program.h"
+#include "app/tools/run_program/verdict/program_verdict.h"
+#include "app/tools/run_program/verdict/verdict_record.h"
+#include "app/tools/run_program/watch/program_watch.h"
 #include "io/core/system/child_process.h"
+#include "io/core/system/file.h"
+#include "io/core/text/json.h"
 #include "io/core/text/text.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/preload/preload_folder.h"
@@ -26,18 +31,20 @@ int64_t ns_of(T time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-// Runs it to its end. While it runs, logs of processes that have ended are taken in.
-void follow(const std::string& path, const std::vector<std::string>& command,
-            PreloadFolder& counters, ProgramIo& io) {
+// Runs it to its end, and watches it. While it runs, logs of processes that have ended are taken
+// in.
+ProgramSamples follow(const std::string& path, const std::vector<std::string>& command,
+                      PreloadFolder& counters, ProgramIo& io) {
   constexpr int kLookMs = 1000;
   StartedProgram program(path, command, environment_with(counters.environment()));
   io.pid = program.pid();
-  // What watches the program (watch/) begins here.
+  ProgramWatch watch(program.pid());
   std::optional<int> exit_code;
   while (!(exit_code = program.wait_for(kLookMs))) counters.collect_ended();
   io.exit_code = *exit_code;
   io.seconds =
       1e-9 * static_cast<double>(ns_of(std::chrono::steady_clock::now()) - io.begin_monotonic_ns);
+  return watch.stop();
 }
 
 void note(ProgramIo& io, const std::string& text) { io.notes.push_back(text); }
@@ -85,7 +92,7 @@ ExitCode run_program(const RunProgramArguments& arguments) {
   PreloadFolder counters;
   io.begin_ns = ns_of(std::chrono::system_clock::now());
   io.begin_monotonic_ns = counters.begin_ns();
-  follow(path, arguments.command, counters, io);
+  const ProgramSamples samples = follow(path, arguments.command, counters, io);
   std::vector<PreloadedProcess> processes = counters.collect();
   add_processes(processes, io);
   explain_silence(path, io);
@@ -93,18 +100,21 @@ ExitCode run_program(const RunProgramArguments& arguments) {
       arguments.log.empty() ? fmt::format("stoker-run-{}.darshan", io.pid) : arguments.log;
   const std::string command = fmt::format("{}", fmt::join(arguments.command, " "));
   write_darshan_log(profile_of(processes, io, command), log);
-  // The verdict on `io` (verdict/) is made here.
+  const ProgramVerdict verdict = judge_program(samples, io);
+  nlohmann::json record = program_record(samples, io, verdict);
   const ResultTable totals = totals_of(io, log);
+  record["io"] = totals.record_json();
+  const std::string text = json_text(record);
+  atomic_write_file(record_beside(log),
+                    {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   // Standard output is the program's: what is said to people goes to standard error.
   if (arguments.json) {
-    nlohmann::json json = totals.record_json();
-    json["notes"] = io.notes;
-    print_result(true, json, "");
+    print_result(true, record, "");
   } else {
-    std::string text = totals.record_text(2);
-    for (const std::string& line : io.notes) text += "  " + line + '\n';
-    if (text.ends_with('\n')) text.pop_back();
-    print_note(text);
+    std::string words = totals.record_text(2) + "\n" + program_text(samples, io, verdict);
+    for (const std::string& line : io.notes) words += "  " + line + '\n';
+    if (words.ends_with('\n')) words.pop_back();
+    print_note(words);
   }
   return static_cast<ExitCode>(io.exit_code);
 }

@@ -6,14 +6,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/tools/run_program/watch/task_files.h"
 #include "io/metrics/machine/process_stats.h"
 
 namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
-
-double ticks_per_second() { return static_cast<double>(::sysconf(_SC_CLK_TCK)); }
 
 // All but idle and iowait.
 double busy_of(const CpuSeconds& cpu) {

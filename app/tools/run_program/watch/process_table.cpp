@@ -35,11 +35,6 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
   return numbers;
 }
 
-double ticks_per_second() {
-  static const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return ticks;
-}
-
 int64_t cores_of(pid_t pid) {
   cpu_set_t cores;
   return ::sched_getaffinity(pid, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;

@@ -27,6 +27,11 @@ std::string_view line_of(std::string_view text) { return text.substr(0, text.fin
 
 }  // namespace
 
+double ticks_per_second() {
+  static const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return ticks;
+}
+
 std::string_view TaskFiles::read(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return {};

@@ -30,6 +30,9 @@ class TaskFiles {
   char buffer_[16384];
 };
 
+// How the kernel counts times in these files.
+double ticks_per_second();
+
 // Of /proc/PID/stat and /proc/PID/task/TID/stat.
 struct TaskStat {
   std::string name;
