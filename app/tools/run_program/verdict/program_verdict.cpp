@@ -11,20 +11,31 @@ namespace {
 constexpr double kLeast_s = 0.5;
 constexpr uint64_t kLeastLooks = 5;
 
-// A rank for which the others wait: it waits little, and they do.
-std::optional<size_t> straggler(const std::vector<TimeSplit>& splits) {
+// A rank for which the others wait.
+struct Straggler {
+  size_t rank = 0;
+  double gain = 0;  // what its being as fast as the others would save: the least that one waits
+};
+
+// There is one where a rank waits little and the others do, and where that costs more than what
+// holds up every one of them.
+std::optional<Straggler> straggler(const std::vector<TimeSplit>& splits, Bound common) {
   if (splits.size() < 2) return std::nullopt;
   std::vector<double> waits;
   waits.reserve(splits.size());
-  for (const TimeSplit& split : splits) waits.push_back(split.share(Bound::peers));
-  const auto least = std::ranges::min_element(waits);
-  double others = 0;
-  for (const double wait : waits) others += wait;
-  others = (others - *least) / static_cast<double>(waits.size() - 1);
+  double of_all = common == Bound::peers ? 0 : 1;
+  for (const TimeSplit& split : splits) {
+    waits.push_back(split.share(Bound::peers));
+    if (common != Bound::peers) of_all = std::min(of_all, split.share(common));
+  }
+  const auto rank = static_cast<size_t>(std::ranges::min_element(waits) - waits.begin());
+  const double own = waits[rank];
+  waits.erase(waits.begin() + static_cast<std::ptrdiff_t>(rank));
+  const double gain = *std::ranges::min_element(waits);
   constexpr double kWaits = 0.2;
   constexpr double kApart = 0.15;
-  if (others < kWaits || others - *least < kApart) return std::nullopt;
-  return static_cast<size_t>(least - waits.begin());
+  if (gain < kWaits || gain - own < kApart || gain < of_all) return std::nullopt;
+  return Straggler{.rank = rank, .gain = gain};
 }
 
 // The ranks' mean.
@@ -86,19 +97,15 @@ ProgramVerdict judge_program(const ProgramSamples& samples, const ProgramIo& io)
     put_into_words(matter, verdict);
     return verdict;
   }
-  if (const auto slow = straggler(matter.splits)) {
-    matter.rank = *slow;
+  const Bound common = all.largest();
+  if (const auto slow = straggler(matter.splits, common)) {
+    matter.rank = slow->rank;
     matter.straggles = true;
     verdict.bound = Bound::peers;
-    // The rank that waits least among the others could not be faster than without its waits.
-    double least = 1;
-    for (size_t i = 0; i < matter.splits.size(); ++i) {
-      if (i != *slow) least = std::min(least, matter.splits[i].share(Bound::peers));
-    }
     verdict.share = all.share(Bound::peers);
-    verdict.gain_at_most = least;
+    verdict.gain_at_most = slow->gain;
   } else {
-    verdict.bound = all.largest();
+    verdict.bound = common;
     verdict.share = all.share(*verdict.bound);
     verdict.gain_at_most = verdict.share;
     const auto most = std::ranges::max_element(

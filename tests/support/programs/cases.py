@@ -14,7 +14,7 @@ import time
 
 from stoker import STOKER, Process, emulated, mounted
 
-LOAD = pathlib.Path(__file__).with_name("verdict_load.py")
+LOAD = pathlib.Path(__file__).with_name("load.py")
 PYTHON = "/usr/bin/python3"  # which has Debian's packages
 # Tiers that are mounted; what they do not limit is fast.
 TIERS = {"slow": {"read_latency_ms": 12, "metadata_latency_ms": 0.1, "queue_depth": 32}, "narrow": {"read_mb_per_s": 4},
@@ -31,7 +31,7 @@ class Case:
 
 
 def load(**options):
-    """The words of verdict_load.py with these options."""
+    """The words of load.py with these options."""
     words = [PYTHON, str(LOAD)]
     for name, value in options.items():
         words.append("--" + name.replace("_", "-"))
@@ -69,11 +69,14 @@ class Places:
         with tarfile.open(tars / "all.tar", "w") as archive:
             for number in range(40):
                 archive.add(data / f"{number:03}.bin", f"{number:03}.bin")
-        images = self.directory / "images"
-        images.mkdir()
+        self.known = {"data": data, "tars": tars, "directory": self.directory}
+
+    def images(self):
+        at = self.directory / "images"
+        at.mkdir()
         subprocess.run([PYTHON, "-c", "import os, sys, PIL.Image\nfor i in range(10): PIL.Image.frombytes('RGB', (640, 480), "
-                        "os.urandom(640 * 480 * 3)).save(f'{sys.argv[1]}/{i}.jpg')", images], check=True)
-        self.known = {"data": data, "tars": tars, "images": images, "directory": self.directory}
+                        "os.urandom(640 * 480 * 3)).save(f'{sys.argv[1]}/{i}.jpg')", at], check=True)
+        return at
 
     def mount(self, tier, mode):
         """The whole directory on a tier."""
@@ -113,14 +116,14 @@ class Places:
         """`data`, `slow` (its data mounted directly), `slow_drop`, `slow_tars`, `server`, ..."""
         if name not in self.known:
             tier, _, what = name.partition("_")
-            if tier == "server":
-                self.known[name] = self.server()
+            if tier in ("server", "images"):
+                self.known[name] = getattr(self, tier)()
             else:
                 mode = "drop" if what == "drop" else "direct"
                 mount = f"{tier} {mode}"
                 if mount not in self.known:
                     self.known[mount] = self.mount(tier, mode)
-                self.known[name] = self.known[mount] / (what if what in ("tars", "images") else "data")
+                self.known[name] = self.known[mount] / ("tars" if what == "tars" else "data")
         return self.known[name]
 
     def words(self, words):

@@ -31,7 +31,7 @@ def burn(ms, native=False):
 
 
 class Reader:
-    """Reads sample after sample of a folder of files, or of its largest one."""
+    """Reads sample after sample of a folder of small files, or of its largest one."""
 
     def __init__(self, options):
         self.options, self.random, self.opened = options, random.Random(os.getpid()), None
@@ -39,8 +39,11 @@ class Reader:
     def files(self):
         if self.opened is None:
             root = pathlib.Path(self.options.read)
-            self.opened = sorted(root.iterdir()) if root.is_dir() else [root]
+            self.opened = sorted(path for path in root.iterdir() if path.stat().st_size < 1 << 20)
         return self.opened
+
+    def largest(self):
+        return max(pathlib.Path(self.options.read).iterdir(), key=os.path.getsize)
 
     def __call__(self):
         return getattr(self, self.options.how)()
@@ -60,23 +63,22 @@ class Reader:
     def small(self):
         """Records of a page within the largest file."""
         if not isinstance(self.opened, int):
-            self.opened = os.open(max(self.files(), key=os.path.getsize), os.O_RDONLY)
+            self.opened = os.open(self.largest(), os.O_RDONLY)
             self.pages = os.fstat(self.opened).st_size // PAGE
         return os.pread(self.opened, PAGE, PAGE * self.random.randrange(self.pages))
 
     def direct(self):
-        """The same past the page cache, 64 of them."""
+        """A MiB past the page cache."""
         if not isinstance(self.opened, int):
-            self.opened = os.open(max(self.files(), key=os.path.getsize), os.O_RDONLY | os.O_DIRECT)
-            self.pages, self.memory = os.fstat(self.opened).st_size // PAGE, mmap.mmap(-1, PAGE)
-        for _ in range(64):
-            os.preadv(self.opened, [self.memory], PAGE * self.random.randrange(self.pages))
+            self.opened = os.open(self.largest(), os.O_RDONLY | os.O_DIRECT)
+            self.pages, self.memory = os.fstat(self.opened).st_size // (1 << 20), mmap.mmap(-1, 1 << 20)
+        os.preadv(self.opened, [self.memory], self.random.randrange(self.pages) << 20)
         return b""
 
     def map(self):
         """A page of a mapping that is in no memory yet."""
         if not isinstance(self.opened, mmap.mmap):
-            with open(max(self.files(), key=os.path.getsize), "rb") as file:
+            with open(self.largest(), "rb") as file:
                 self.opened = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 self.opened.madvise(mmap.MADV_RANDOM)
                 self.pages = len(self.opened) // PAGE
@@ -85,16 +87,17 @@ class Reader:
     def array(self):
         import numpy
         if self.opened is None:
-            self.opened = numpy.memmap(max(self.files(), key=os.path.getsize), dtype="uint8", mode="r")
+            self.opened = numpy.memmap(self.largest(), dtype="uint8", mode="r")
         at = self.random.randrange(len(self.opened) - PAGE)
         return int(self.opened[at:at + PAGE].sum())
 
     def tar(self):
         """A member of a tar file, one after the other."""
-        if self.opened is None or (member := self.opened[1].next()) is None:
-            archive = tarfile.open(max(self.files(), key=os.path.getsize), "r:")
-            self.opened, member = (archive, archive), archive.next()
-        return self.opened[0].extractfile(member).read()
+        member = self.opened.next() if self.opened else None
+        if member is None:
+            self.opened = tarfile.open(self.largest(), "r:")
+            member = self.opened.next()
+        return self.opened.extractfile(member).read()
 
     def write(self):
         """A checkpoint of a MiB, durable."""
@@ -192,8 +195,7 @@ class Peers:
             return
         if options.gloo:
             import torch
-            torch.distributed.init_process_group("gloo")
-            self.options.rank = torch.distributed.get_rank()
+            torch.distributed.init_process_group("gloo", f"tcp://127.0.0.1:{options.port}", rank=options.rank, world_size=options.ranks)
             self.tensor = torch.ones(1)
         elif options.rank == 0:
             with socket.create_server(("127.0.0.1", options.port)) as server:
@@ -272,7 +274,7 @@ def main():
     for name in ("native", "image", "gloo"):
         parser.add_argument("--" + name, action="store_true")
     options = parser.parse_args()
-    if options.ranks > 1 and options.rank < 0 and not options.gloo:
+    if options.ranks > 1 and options.rank < 0:
         launch(options)
     else:
         run(options)
