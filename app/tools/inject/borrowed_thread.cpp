@@ -41,9 +41,8 @@ uint64_t all_but_mistakes() {
 }  // namespace
 
 BorrowedThread::BorrowedThread(pid_t pid, pid_t thread) : pid_(pid), thread_(thread) {
-  if (trace(PTRACE_SEIZE, thread, 0, kOptions) == 0) return;
-  if (errno != ESRCH) refuse_target(pid, errno);
-  gone_ = true;
+  // ESRCH: it has ended; EPERM: it is about to, or another one traces it.
+  gone_ = trace(PTRACE_SEIZE, thread, 0, kOptions) != 0;
 }
 
 BorrowedThread::~BorrowedThread() {

@@ -14,10 +14,10 @@
 namespace stoker {
 
 // One thread of another process that is stopped for a moment, in or behind a harmless system call,
-// and made to call a function. All others go on. Belongs to the thread that made it, and
-// has to end with it: where this one is gone, the kernel lets the other one go on, and a call that
-// it has begun ends by itself (CallFrame). Throws Error(environment) where the thread may not be
-// traced; ends without a word where it has ended. x86-64.
+// and made to call a function. All others go on. Belongs to the thread that made it, and has to end
+// with it: where this one is gone, the kernel lets the other one go on, and a call that it has
+// begun ends by itself (CallFrame). A thread that has ended, or is traced by somebody, does not
+// stop; whether the process may be traced at all is the caller's to ask (TargetMemory). x86-64.
 class BorrowedThread {
  public:
   using Clock = std::chrono::steady_clock;

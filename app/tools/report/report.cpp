@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "app/tools/darshan/profile_logs.h"
 #include "app/tools/report/commands.h"
@@ -17,6 +19,20 @@ namespace {
 
 bool is_log(const std::string& path) {
   return path.ends_with(".darshan") && !std::filesystem::is_directory(path);
+}
+
+// What `stoker run` has left beside its log, OUT.json beside OUT.darshan. Absent: there is no such
+// file, or it is something else's.
+std::optional<nlohmann::json> program_beside(const std::string& log) {
+  const std::string path = std::filesystem::path(log).replace_extension(".json");
+  if (!std::filesystem::is_regular_file(path)) return std::nullopt;
+  try {
+    nlohmann::json record = read_json(path);
+    if (record.is_object() && record.value("kind", "") == "program") return record;
+  } catch (const std::exception&) {
+    // Another program's file of that name, which need not be one of ours.
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -78,7 +94,10 @@ std::string page_of(const std::vector<std::string>& directories) {
 
 std::string profile_page(const std::vector<std::string>& logs) {
   nlohmann::json list = nlohmann::json::array();
-  for (const std::string& log : logs) list.push_back(profile_log_data(log, log));
+  for (const std::string& log : logs) {
+    list.push_back(profile_log_data(log, log));
+    if (auto program = program_beside(log)) list.back()["program"] = *std::move(program);
+  }
   return report_html({{"kind", "profiles"}, {"profiles", std::move(list)}});
 }
 

@@ -17,7 +17,12 @@
 #include "app/tools/run_program/program_log.h"
 #include "app/tools/run_program/program_tiers.h"
 #include "app/tools/run_program/started_program.h"
+#include "app/tools/run_program/verdict/program_verdict.h"
+#include "app/tools/run_program/verdict/verdict_record.h"
+#include "app/tools/run_program/watch/program_watch.h"
 #include "io/core/system/child_process.h"
+#include "io/core/system/file.h"
+#include "io/core/text/json.h"
 #include "io/core/text/text.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/preload/preload_folder.h"
@@ -30,24 +35,27 @@ int64_t ns_of(T time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-// Runs it to its end. While it runs, logs of processes that have ended are taken in.
-void follow(const std::string& path, const std::vector<std::string>& command,
-            PreloadFolder& counters, ProgramIo& io) {
+// Runs it to its end, and watches it. While it runs, logs of processes that have ended are taken
+// in.
+ProgramSamples follow(const std::string& path, const std::vector<std::string>& command,
+                      PreloadFolder& counters, ProgramIo& io) {
   constexpr int kLookMs = 1000;
   StartedProgram program(path, command, environment_with(counters.environment()));
   io.pid = program.pid();
-  // What watches the program (watch/) begins here.
+  ProgramWatch watch(program.pid());
   std::optional<int> exit_code;
   while (!(exit_code = program.wait_for(kLookMs))) counters.collect_ended();
   io.exit_code = *exit_code;
   io.seconds =
       1e-9 * static_cast<double>(ns_of(std::chrono::steady_clock::now()) - io.begin_monotonic_ns);
+  return watch.stop();
 }
 
 // The same for one that runs already, until it ends, or the time or the user's patience does.
-void follow_attached(AttachedProgram& program, const RunProgramArguments& arguments,
-                     PreloadFolder& counters, ProgramIo& io) {
+ProgramSamples follow_attached(AttachedProgram& program, const RunProgramArguments& arguments,
+                               PreloadFolder& counters, ProgramIo& io) {
   const StopSignal stop;
+  ProgramWatch watch(static_cast<pid_t>(arguments.pid));
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::duration<double>(arguments.seconds.value_or(1e9));
   print_note(fmt::format(
@@ -61,11 +69,13 @@ void follow_attached(AttachedProgram& program, const RunProgramArguments& argume
   }
   io.seconds =
       1e-9 * static_cast<double>(ns_of(std::chrono::steady_clock::now()) - io.begin_monotonic_ns);
+  ProgramSamples samples = watch.stop();
   try {
     program.let_go();
   } catch (const Error& error) {
     io.notes.push_back(std::string("it was not let go of: ") + error.what());
   }
+  return samples;
 }
 
 void note(ProgramIo& io, const std::string& text) { io.notes.push_back(text); }
@@ -118,25 +128,30 @@ void check(const RunProgramArguments& arguments) {
   }
 }
 
-// The log, and what is said.
-ExitCode finish(const RunProgramArguments& arguments, std::vector<PreloadedProcess>& processes,
-                ProgramIo& io, const std::string& command) {
+// The log, the record beside it, and what is said.
+ExitCode finish(const RunProgramArguments& arguments, const ProgramSamples& samples,
+                std::vector<PreloadedProcess>& processes, ProgramIo& io,
+                const std::string& command) {
   const std::string log =
       arguments.log.empty() ? fmt::format("stoker-run-{}.darshan", io.pid) : arguments.log;
   write_darshan_log(profile_of(processes, io, command), log);
-  // The verdict on `io` (verdict/) is made here.
+  const ProgramVerdict verdict = judge_program(samples, io);
+  nlohmann::json record = program_record(samples, io, verdict);
   const ResultTable totals = totals_of(io, log);
+  record["io"] = totals.record_json();
+  if (!io.tiers.empty()) record["tiers"] = tiers_json(io.tiers);
+  const std::string text = json_text(record);
+  atomic_write_file(record_beside(log),
+                    {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   // Standard output is the program's: what is said to people goes to standard error.
   if (arguments.json) {
-    nlohmann::json json = totals.record_json();
-    json["notes"] = io.notes;
-    if (!io.tiers.empty()) json["tiers"] = tiers_json(io.tiers);
-    print_result(true, json, "");
+    print_result(true, record, "");
   } else {
-    std::string text = totals.record_text(2) + tiers_text(io.tiers);
-    for (const std::string& line : io.notes) text += "  " + line + '\n';
-    if (text.ends_with('\n')) text.pop_back();
-    print_note(text);
+    std::string words =
+        totals.record_text(2) + tiers_text(io.tiers) + "\n" + program_text(samples, io, verdict);
+    for (const std::string& line : io.notes) words += "  " + line + '\n';
+    if (words.ends_with('\n')) words.pop_back();
+    print_note(words);
   }
   return static_cast<ExitCode>(io.exit_code);
 }
@@ -149,10 +164,11 @@ ExitCode watch_program(const RunProgramArguments& arguments) {
   io.begin_monotonic_ns = counters.begin_ns();
   AttachedProgram program(static_cast<pid_t>(arguments.pid), PreloadFolder::library(),
                           counters.path());
-  follow_attached(program, arguments, counters, io);
+  const ProgramSamples samples = follow_attached(program, arguments, counters, io);
   std::vector<PreloadedProcess> processes = counters.collect();
   add_processes(processes, io);
-  return finish(arguments, processes, io, fmt::format("{}", fmt::join(program.command(), " ")));
+  return finish(arguments, samples, processes, io,
+                fmt::format("{}", fmt::join(program.command(), " ")));
 }
 
 }  // namespace
@@ -170,12 +186,13 @@ ExitCode run_program(const RunProgramArguments& arguments) {
   PreloadFolder counters;
   io.begin_ns = ns_of(std::chrono::system_clock::now());
   io.begin_monotonic_ns = counters.begin_ns();
-  follow(path, arguments.command, counters, io);
+  const ProgramSamples samples = follow(path, arguments.command, counters, io);
   if (tiers) io.tiers = tiers->figures();
   std::vector<PreloadedProcess> processes = counters.collect();
   add_processes(processes, io);
   explain_silence(path, io);
-  return finish(arguments, processes, io, fmt::format("{}", fmt::join(arguments.command, " ")));
+  return finish(arguments, samples, processes, io,
+                fmt::format("{}", fmt::join(arguments.command, " ")));
 }
 
 }  // namespace stoker

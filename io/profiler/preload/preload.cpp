@@ -57,17 +57,19 @@ int64_t blocks_read() {
 }
 
 ThreadCalls* make_thread_calls() {
-  ThreadCalls* const calls = g_log->tables.arena.make<ThreadCalls>();
+  PreloadLog* const log = __atomic_load_n(&g_log, __ATOMIC_ACQUIRE);
+  if (log == nullptr) return nullptr;  // counting ends
+  ThreadCalls* const calls = log->tables.arena.make<ThreadCalls>();
   if (calls == nullptr) {
     own_thread.none = true;
     return nullptr;
   }
   calls->tid = static_cast<pid_t>(::syscall(SYS_gettid));
-  ThreadCalls* first = g_log->threads.load(std::memory_order_relaxed);
+  ThreadCalls* first = log->threads.load(std::memory_order_relaxed);
   do {
     calls->next = first;
-  } while (!g_log->threads.compare_exchange_weak(first, calls, std::memory_order_release,
-                                                 std::memory_order_relaxed));
+  } while (!log->threads.compare_exchange_weak(first, calls, std::memory_order_release,
+                                               std::memory_order_relaxed));
   own_thread.blocks = blocks_read();
   return own_thread.calls = calls;
 }
@@ -274,7 +276,6 @@ void end_counting() {
   stamp_end(true);
   counting = false;
   IoRecorder::instance().use(nullptr);
-  g_log = nullptr;
   g_attached = false;
   // Calls that are being counted take some microseconds. Where a thread is held up in one for long,
   // the memory stays.
@@ -283,7 +284,9 @@ void end_counting() {
   for (int i = 0; i < kTries && !IoRecorder::instance().nobody_inside(); ++i) {
     ::nanosleep(&kPause, nullptr);
   }
-  if (IoRecorder::instance().nobody_inside()) unmap_process_log(log);
+  const bool nobody_inside = IoRecorder::instance().nobody_inside();
+  __atomic_store_n(&g_log, nullptr, __ATOMIC_RELEASE);
+  if (nobody_inside) unmap_process_log(log);
 }
 
 extern "C" void* stoker_resolve(size_t export_number) {

@@ -32,6 +32,7 @@ function profileSections(sessions, base, group) {
 
 function profilesPage(report) {
   const group = new CourseGroup();
-  return { title: report.profiles.map(({ file }) => file).join(", "), chips: [chip("I/O profile")], what: [],
-    main: profileSections(report.profiles, "profiles", group), group };
+  const programs = report.profiles.flatMap(({ program }, at) => (program ? programSections(program, `profiles.${at}.program`, group) : []));
+  return { title: report.profiles.map(({ file }) => file).join(", "), chips: [chip(programs.length ? "stoker run" : "I/O profile")], what: [],
+    main: [...programs, ...profileSections(report.profiles, "profiles", group)], group };
 }
