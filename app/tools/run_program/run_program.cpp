@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/run_program/program_io.h"
 #include "app/tools/run_program/program_log.h"
 #include "app/tools/run_program/started_program.h"
 #include "io/core/system/child_process.h"
+#include "io/core/system/standard_streams.h"
 #include "io/core/text/text.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/preload/preload_folder.h"
@@ -103,8 +103,7 @@ ExitCode run_program(const RunProgramArguments& arguments) {
   } else {
     std::string text = totals.record_text(2);
     for (const std::string& line : io.notes) text += "  " + line + '\n';
-    if (text.ends_with('\n')) text.pop_back();
-    print_note(text);
+    write_stderr(text);
   }
   return static_cast<ExitCode>(io.exit_code);
 }
