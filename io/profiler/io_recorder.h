@@ -51,8 +51,12 @@ class IoRecorder {
   // Whether what is told is counted. In the child of a fork, never: it has forgotten all.
   bool on() const { return tables_.load(std::memory_order_relaxed) != nullptr; }
   // For the preloaded library, which has no sessions: what is told goes into these tables from now
-  // on; null: nowhere. They outlive this object.
-  void use(RecorderTables* tables) { tables_ = tables; }
+  // on; null: nowhere. They outlive this object. lasting: nobody will ask whether a thread is in
+  // here, and a call is spared the count.
+  void use(RecorderTables* tables, bool lasting) {
+    lasting_ = lasting;
+    tables_ = tables;
+  }
   // Whether no thread is in here. Where nothing is counted any more, it stays so.
   bool nobody_inside() const {
     for (const Count& count : inside_) {
@@ -97,6 +101,7 @@ class IoRecorder {
   void forget_in_child();
 
   std::atomic<RecorderTables*> tables_{nullptr};  // null: off
+  bool lasting_ = false;  // nobody waits until all threads have left the tables
   // How many threads are in the recorder, by a part of their number, so that they do not meet.
   struct alignas(64) Count {
     std::atomic<int64_t> threads{0};
