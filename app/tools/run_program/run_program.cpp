@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/run_program/program_io.h"
 #include "app/tools/run_program/program_log.h"
@@ -18,6 +17,7 @@
 #include "app/tools/run_program/watch/program_watch.h"
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
+#include "io/core/system/standard_streams.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
 #include "io/profiler/log/darshan_log.h"
@@ -113,8 +113,7 @@ ExitCode run_program(const RunProgramArguments& arguments) {
   } else {
     std::string words = totals.record_text(2) + "\n" + program_text(samples, io, verdict);
     for (const std::string& line : io.notes) words += "  " + line + '\n';
-    if (words.ends_with('\n')) words.pop_back();
-    print_note(words);
+    write_stderr(words);
   }
   return static_cast<ExitCode>(io.exit_code);
 }
