@@ -22,6 +22,7 @@
 #include "app/tools/run_program/watch/program_watch.h"
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
+#include "io/core/system/standard_streams.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
 #include "io/profiler/log/darshan_log.h"
@@ -148,8 +149,7 @@ ExitCode finish(const RunProgramArguments& arguments, const ProgramSamples& samp
     std::string words =
         totals.record_text(2) + tiers_text(io.tiers) + "\n" + program_text(samples, io, verdict);
     for (const std::string& line : io.notes) words += "  " + line + '\n';
-    if (words.ends_with('\n')) words.pop_back();
-    print_note(words);
+    write_stderr(words);
   }
   return static_cast<ExitCode>(io.exit_code);
 }

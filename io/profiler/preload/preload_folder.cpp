@@ -117,7 +117,7 @@ void PreloadFolder::write_common(int64_t segment_bytes) {
   ::munmap(memory, sizeof(PreloadCommon));
 }
 
-std::string PreloadFolder::library() { return plugin_beside_library("stoker_preload.so"); }
+std::string PreloadFolder::library() { return plugin_beside_library("stoker_preload"); }
 
 std::vector<std::string> PreloadFolder::environment() const {
   std::string preload = library();
