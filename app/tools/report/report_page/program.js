@@ -58,7 +58,7 @@ function programFiles(program, key) {
 
 function programThreads(program, key) {
   const shown = PROGRAM_DOINGS.filter(([name]) => program.threads.some(({ did }) => did[name] !== undefined));
-  const rows = program.threads.slice(0, PROGRAM_ROWS).map((_, at) => [make("span", {}, show(key(`threads.${at}.pid`), "plain"), " ",
+  const rows = program.threads.slice(0, PROGRAM_ROWS).map((_, at) => [make("span", {}, show(key(`threads.${at}.pid`)), " ",
     show(key(`threads.${at}.name`))), ...shown.map(([name]) => show(key(`threads.${at}.did.${name}`), "seconds"))]);
   return rows.length ? card("Threads", { class: "full" }, grid(["thread", ...shown.map(([, words]) => words)], rows)) : null;
 }

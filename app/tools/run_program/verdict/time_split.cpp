@@ -39,7 +39,18 @@ class Splitter {
  private:
   enum class Role { none, main, thread, worker };
 
-  void add(const SampleWindow& window, double part);
+  // What they did in a window.
+  struct Window {
+    DoingSeconds main;
+    Parts threads{};          // of the same process
+    Parts workers{};          // main threads of processes
+    Parts all{};              // all of them, with the workers' other threads
+    double workers_busy = 0;  // share of the workers' time
+  };
+
+  Window gather(const SampleWindow& window, double length) const;
+  // part: of the window, that lies between the rank's begin and end.
+  void add(const SampleWindow& window, double length, double part);
   // Divides a wait as helpers spent their time; what they do not explain is due to `else_to`.
   void divide(double wait_s, const Parts& active, Bound else_to);
 
@@ -74,46 +85,61 @@ void Splitter::divide(double wait_s, const Parts& active, Bound else_to) {
   if (sum > 0) {
     for (size_t i = 0; i < kBounds; ++i) split_.seconds[i] += explained * active[i] / sum;
   }
-  split_.waited_s += explained;
   split_[else_to] += wait_s - explained;
 }
 
-void Splitter::add(const SampleWindow& window, double part) {
-  DoingSeconds main;
-  Parts threads{};
-  Parts all{};
+Splitter::Window Splitter::gather(const SampleWindow& window, double length) const {
+  Window sums;
+  double workers = 0;
   for (const SampleWindow::Share& share : window.threads) {
     const Role role = roles_[share.thread];
     if (role == Role::none) continue;
     const DoingSeconds did = not_negative(share.did);
     if (role == Role::main) {
-      main = did;
+      sums.main = did;
       continue;
     }
-    const Parts active = activity(did);
+    Parts active = activity(did);
+    // Among ranks a thread at a socket serves the exchange, for which the main one waits.
+    if (!alone_ && role == Role::thread) at(active, Bound::network) = 0;
+    const bool works = role == Role::worker && samples_.threads[share.thread].main;
+    if (works) ++workers;
     for (size_t i = 0; i < kBounds; ++i) {
-      all[i] += part * active[i];
-      if (role == Role::thread) threads[i] += part * active[i];
+      sums.all[i] += active[i];
+      if (role == Role::thread) sums.threads[i] += active[i];
+      if (works) sums.workers[i] += active[i];
     }
   }
-  for (double& seconds : main.seconds) seconds *= part;
-  const double gpu = std::clamp(window.gpu_busy.value_or(0), 0.0, 1.0);
-  Parts own{};
-  const double computes = main[Doing::on_core] + main[Doing::asleep];
-  at(own, Bound::main_process) = (1 - gpu) * computes;
-  at(own, Bound::gpu) = gpu * computes + main[Doing::on_gpu];
-  at(own, Bound::storage) = main[Doing::in_file] + main[Doing::in_fault];
-  at(own, Bound::cores) = main[Doing::for_core];
-  at(own, alone_ ? Bound::network : Bound::peers) = main[Doing::on_socket];
-  at(own, Bound::unknown) = main[Doing::other];
-  for (size_t i = 0; i < kBounds; ++i) {
-    split_.own[i] += own[i];
-    split_.seconds[i] += own[i];
+  if (workers > 0) sums.workers_busy = std::min(1.0, sum_of(sums.workers) / (workers * length));
+  return sums;
+}
+
+void Splitter::add(const SampleWindow& window, double length, double part) {
+  Window sums = gather(window, length);
+  for (double& seconds : sums.main.seconds) seconds *= part;
+  for (Parts* parts : {&sums.all, &sums.threads, &sums.workers}) {
+    for (double& seconds : *parts) seconds *= part;
   }
+  const DoingSeconds& main = sums.main;
+  const double gpu = std::clamp(window.gpu_busy.value_or(0), 0.0, 1.0);
+  const double computes = main[Doing::on_core] + main[Doing::asleep];
+  split_[Bound::main_process] += (1 - gpu) * computes;
+  split_[Bound::gpu] += gpu * computes + main[Doing::on_gpu];
+  split_[Bound::storage] += main[Doing::in_file] + main[Doing::in_fault];
+  split_[Bound::cores] += main[Doing::for_core];
+  split_[Bound::unknown] += main[Doing::other];
   const Bound else_to = alone_ ? Bound::unknown : Bound::peers;
-  divide(main[Doing::on_pipe] + main[Doing::on_poll] + main[Doing::on_children], all, else_to);
+  divide(main[Doing::on_pipe] + main[Doing::on_poll] + main[Doing::on_children], sums.all, else_to);
   // Collectives wait on a lock of their process; loaders' processes do not.
-  divide(main[Doing::on_lock], alone_ ? all : threads, else_to);
+  divide(main[Doing::on_lock], alone_ ? sums.all : sums.threads, else_to);
+  if (alone_) {
+    split_[Bound::network] += main[Doing::on_socket];
+    return;
+  }
+  // Were the others faster, this rank would wait for its workers, as far as these are busy already.
+  const double own = main[Doing::on_socket] * sums.workers_busy;
+  if (own > 0) divide(own, sums.workers, Bound::peers);
+  split_[Bound::peers] += main[Doing::on_socket] - own;
 }
 
 TimeSplit Splitter::split() {
@@ -121,7 +147,7 @@ TimeSplit Splitter::split() {
   for (const SampleWindow& window : samples_.windows) {
     const double length = window.end_s - begin_s;
     const double inside = std::min(window.end_s, rank_.end_s) - std::max(begin_s, rank_.begin_s);
-    if (length > 0 && inside > 0) add(window, inside / length);
+    if (length > 0 && inside > 0) add(window, length, inside / length);
     begin_s = window.end_s;
   }
   return split_;

@@ -26,9 +26,6 @@ inline constexpr size_t kBounds = kBoundNames.size();
 // The time of one rank by what it is due to, in seconds. A value.
 struct TimeSplit {
   std::array<double, kBounds> seconds{};
-  // The same of the time that the main thread itself spent, without waits for workers.
-  std::array<double, kBounds> own{};
-  double waited_s = 0;  // for workers or other threads, which is divided by what these did
 
   double& operator[](Bound bound) { return seconds[static_cast<size_t>(bound)]; }
   double operator[](Bound bound) const { return seconds[static_cast<size_t>(bound)]; }

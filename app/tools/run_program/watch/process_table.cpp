@@ -93,7 +93,6 @@ void ProcessTable::look(double now_s, bool with_processes) {
 bool ProcessTable::look_at(pid_t pid, LiveProcess& process, double now_s, bool thoroughly) {
   const std::vector<pid_t> tids = numbers_in(fmt::format("/proc/{}/task", pid));
   if (tids.empty()) return false;
-  ++process.looks;
   processes_[process.index].end_s = now_s;
   for (auto& [tid, thread] : process.threads) thread.seen = false;
   for (const pid_t tid : tids) {
@@ -209,7 +208,8 @@ void ProcessTable::describe(pid_t pid, LiveProcess& process) {
   const std::string name = main == process.threads.end() ? "" : threads_[main->second.index].name;
   const bool renamed = !name.empty() && name != samples.name;
   // A new program may run under the old name, so one looks again, ever more seldom.
-  const bool again = (process.looks & (process.looks - 1)) == 0 || process.looks % 64 == 0;
+  const uint64_t times = ++process.descriptions;
+  const bool again = (times & (times - 1)) == 0 || times % 64 == 0;
   if (renamed || again || samples.command.empty()) {
     if (!name.empty()) samples.name = name;
     auto command = parse_command(files_.read(fmt::format("/proc/{}/cmdline", pid)));

@@ -46,7 +46,7 @@ class ProcessTable {
   };
   struct LiveProcess {
     size_t index;  // in processes_
-    uint64_t looks = 0;
+    uint64_t descriptions = 0;
     uint64_t library_kib = 0;  // of shared libraries
     std::map<pid_t, LiveThread> threads;
   };

@@ -45,7 +45,14 @@ void SampleCourse::keep() {
 }
 
 std::vector<SampleWindow> SampleCourse::finish() {
-  if (!open_.threads.empty()) windows_.push_back(std::move(open_));
+  if (open_.threads.empty()) return std::move(windows_);
+  // What is added behind the last look has no time of its own.
+  if (open_.end_s > begin_s_ || windows_.empty()) {
+    windows_.push_back(std::move(open_));
+  } else {
+    open_.end_s = windows_.back().end_s;
+    merge_windows(windows_.back(), 0, open_);
+  }
   return std::move(windows_);
 }
 
