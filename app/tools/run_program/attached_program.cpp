@@ -102,7 +102,6 @@ std::vector<pid_t> descendants_of(pid_t pid) {
 
 AttachedProgram::AttachedProgram(pid_t pid, const std::string& library, const std::string& folder)
     : pid_(pid), library_(library), command_(words_of(pid)) {
-  give_folder(folder, pid);
   attach(pid, folder);
   for (const pid_t child : descendants_of(pid)) {
     try {
@@ -118,6 +117,7 @@ void AttachedProgram::attach(pid_t pid, const std::string& folder) {
   if (folder.size() >= sizeof request.folder) refuse(pid, "its folder of counters is too long");
   std::strcpy(request.folder, folder.c_str());
   auto injection = std::make_unique<Injection>(pid);
+  if (pid == pid_) give_folder(folder, pid);
   injection->load(library_);
   const PreloadRequest answer = ask(*injection, library_, request);
   if (answer.result == PreloadRequest::kCounted) {
