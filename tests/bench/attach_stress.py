@@ -98,7 +98,7 @@ def main():
                     tally["killed"] += 1
                 elif code == 0:
                     tally["attached"] += 1
-                    tally["reads counted"] += json.loads(output)["reads"]
+                    tally["reads counted"] += json.loads(output)["io"]["reads"]
                     times.append(seconds)
                 else:
                     tally["refused"] += 1

@@ -38,6 +38,16 @@ uint64_t all_but_mistakes() {
   return mask;
 }
 
+// Whether a handler of a signal may be on its stack: it may have come while the allocator held a
+// lock. What handlers have left behind looks the same.
+bool is_in_handler(uint64_t from, const TargetMapping& stack, const TargetMemory& memory,
+                   uint64_t restorer) {
+  constexpr uint64_t kMost = 256 << 10;
+  std::vector<uint64_t> words(std::min(stack.end - from, kMost) / sizeof(uint64_t));
+  return !memory.read(from, words.data(), words.size() * sizeof(uint64_t)) ||
+         std::ranges::find(words, restorer) != words.end();
+}
+
 }  // namespace
 
 BorrowedThread::BorrowedThread(pid_t pid, pid_t thread) : pid_(pid), thread_(thread) {
@@ -161,11 +171,17 @@ BorrowedThread::Outcome BorrowedThread::make(TargetCall& call, const TargetObjec
   const TargetMapping* const stack = objects.at(before_.rsp);
   const bool grows = stack != nullptr && stack->path == "[stack]";
   if (stack == nullptr || (!grows && frame.address < stack->begin + kStackNeeded) ||
+      is_in_handler(before_.rsp, *stack, memory, restorer) ||
       !memory.write(frame.address, frame.bytes.data(), frame.bytes.size())) {
     return Outcome::refused;
   }
   const Outcome outcome = run(frame, restorer, until);
-  if (outcome == Outcome::returned) memory.read(frame.block, call.block.data(), call.block.size());
+  if (outcome == Outcome::returned) {
+    memory.read(frame.block, call.block.data(), call.block.size());
+    // Or the next one would take the thread for one in a handler.
+    const uint64_t nothing = 0;
+    memory.write(frame.address, &nothing, sizeof nothing);
+  }
   return outcome;
 }
 

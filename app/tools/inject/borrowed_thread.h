@@ -33,7 +33,7 @@ class BorrowedThread {
   bool stop_harmlessly(Clock::time_point until);
   enum class Outcome {
     returned,  // and all is as it was before
-    refused,   // not begun: there is no room on its stack
+    refused,   // not begun: no room on its stack, or it is in the handler of a signal
     failed,    // it has made a mistake (a signal), and was put back
     under_way  // it does not return in time; when it does, all is as it was before
   };

@@ -1,14 +1,17 @@
 #include "app/tools/run_program/attached_program.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
@@ -51,6 +54,46 @@ PreloadRequest ask(Injection& injection, const std::string& library, PreloadRequ
   return request;
 }
 
+std::string stat_of(pid_t pid) {
+  try {
+    return read_if_there(fmt::format("/proc/{}/stat", pid)).value_or("");
+  } catch (const IoError&) {  // it ends
+    return "";
+  }
+}
+
+// Behind the name, which may be anything: " S 4711 ...".
+std::string behind_name(const std::string& stat) {
+  const size_t end = stat.rfind(')');
+  return end == std::string::npos ? "" : stat.substr(end + 1);
+}
+
+bool has_ended(pid_t pid) {
+  const std::string state = behind_name(stat_of(pid));
+  return state.empty() || state.starts_with(" Z") || state.starts_with(" X");
+}
+
+// The processes that it has started, and those that they have.
+std::vector<pid_t> descendants_of(pid_t pid) {
+  std::multimap<pid_t, pid_t> children;
+  std::error_code error;
+  std::filesystem::directory_iterator at("/proc", error);
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
+    const pid_t one = std::atoi(at->path().filename().c_str());
+    pid_t parent = 0;
+    if (one > 0 && std::sscanf(behind_name(stat_of(one)).c_str(), " %*c %d", &parent) == 1) {
+      children.emplace(parent, one);
+    }
+  }
+  std::vector<pid_t> found{pid};
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto [begin, end] = children.equal_range(found[i]);
+    for (auto child = begin; child != end; ++child) found.push_back(child->second);
+  }
+  found.erase(found.begin());
+  return found;
+}
+
 [[noreturn]] void refuse(pid_t pid, const char* why) {
   throw Error(ExitCode::environment, fmt::format("process {} cannot be counted: {}", pid, why));
 }
@@ -58,48 +101,48 @@ PreloadRequest ask(Injection& injection, const std::string& library, PreloadRequ
 }  // namespace
 
 AttachedProgram::AttachedProgram(pid_t pid, const std::string& library, const std::string& folder)
-    : pid_(pid), library_(library), injection_(pid), command_(words_of(pid)) {
-  std::error_code error;
-  executable_ = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error).string();
+    : pid_(pid), library_(library), command_(words_of(pid)) {
+  attach(pid, folder);
+  for (const pid_t child : descendants_of(pid)) {
+    try {
+      attach(child, folder);
+    } catch (const Error& error) {
+      if (!has_ended(child)) notes_.emplace_back(error.what());
+    }
+  }
+}
+
+void AttachedProgram::attach(pid_t pid, const std::string& folder) {
   PreloadRequest request{.what = PreloadRequest::kAttach};
   if (folder.size() >= sizeof request.folder) refuse(pid, "its folder of counters is too long");
   std::strcpy(request.folder, folder.c_str());
-  give_folder(folder, pid);
-  injection_.load(library_);
-  const PreloadRequest answer = ask(injection_, library_, request);
+  auto injection = std::make_unique<Injection>(pid);
+  if (pid == pid_) give_folder(folder, pid);
+  injection->load(library_);
+  const PreloadRequest answer = ask(*injection, library_, request);
   if (answer.result == PreloadRequest::kCounted) {
     refuse(pid, "`stoker run` counts it already: stop that one, or look at its log");
   }
   if (answer.result != PreloadRequest::kDone) {
     refuse(pid,
-           "it does not see the folder of counters, or there is no room in it: run stoker in "
-           "its container, or free some memory");
+           "it does not see the folder of counters, or there is no room in it: run stoker in its "
+           "container, or free some memory");
   }
-  slots_ = answer.slots;
-  attached_ = true;
+  slots_ += answer.slots;
+  parts_.push_back({pid, std::move(injection)});
 }
 
-AttachedProgram::~AttachedProgram() {
-  try {
-    let_go();
-  } catch (const std::exception&) {
-  }
-}
+AttachedProgram::~AttachedProgram() { let_go(); }
 
-bool AttachedProgram::ended() const {
-  const std::string text = read_if_there(fmt::format("/proc/{}/stat", pid_)).value_or("");
-  const size_t name_end = text.rfind(')');
-  return name_end == std::string::npos || text.compare(name_end, 4, ") Z ") == 0;
-}
+bool AttachedProgram::ended() const { return has_ended(pid_); }
 
 void AttachedProgram::let_go() {
-  if (!attached_) return;
-  attached_ = false;
-  if (ended()) return;
-  try {
-    ask(injection_, library_, {.what = PreloadRequest::kDetach});
-  } catch (const Error&) {
-    if (!ended()) throw;
+  for (const Part& part : std::exchange(parts_, {})) {
+    try {
+      if (!has_ended(part.pid)) ask(*part.injection, library_, {.what = PreloadRequest::kDetach});
+    } catch (const Error& error) {
+      if (!has_ended(part.pid)) notes_.push_back(std::string("not let go of: ") + error.what());
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,40 +11,48 @@
 
 namespace stoker {
 
-// A program that ran already when it was asked to count: the library of counters is loaded into it
-// and the calls of all objects that it has loaded lead through it, until let_go(). What it forks
-// meanwhile is counted, what it executes and the libraries that it loads later are not. Nothing in
-// it is ever left stopped. One thread.
+// A program that ran already when it was asked to count, with the processes that it had started by
+// then: the library of counters is loaded into each, and the calls of all objects that it has
+// loaded lead through it, until let_go(). What they fork meanwhile is counted, what they execute
+// and the libraries that they load later are not. Nothing is ever left stopped. One thread.
 class AttachedProgram {
  public:
   // library: of the counters; folder: where it writes them (PreloadFolder::path()), which is made
-  // accessible to the program's user. Error(ExitCode::environment) with what to do where it cannot
-  // be attached to, or is counted already.
+  // accessible to the program's user. Error(ExitCode::environment) with what to do where the
+  // program itself cannot be attached to, or is counted already; of its children, this is in
+  // notes().
   AttachedProgram(pid_t pid, const std::string& library, const std::string& folder);
-  // let_go(), without a word.
+  // let_go().
   ~AttachedProgram();
   AttachedProgram(const AttachedProgram&) = delete;
   AttachedProgram& operator=(const AttachedProgram&) = delete;
 
-  // Its executable, and its words, as the kernel has them.
-  const std::string& executable() const { return executable_; }
+  // Its words, as the kernel has them.
   const std::vector<std::string>& command() const { return command_; }
-  // Slots of relocations that lead through the counters.
+  // Processes that are counted, and slots of relocations that lead through the counters.
+  int64_t processes() const { return static_cast<int64_t>(parts_.size()); }
   int64_t slots() const { return slots_; }
   bool ended() const;
-  // Its calls lead where they did before, and it counts no more. Once counts. Nothing where it has
-  // ended. Error(environment) where it is not to be had: then it goes on with the counters, whose
-  // log nobody reads, until somebody attaches again.
+  // Calls lead where they did before, and nothing is counted any more. Once counts. A process that
+  // cannot be reached goes on with the counters, whose log nobody reads, until somebody attaches
+  // again: then notes() say it.
   void let_go();
+  // What could not be done, as sentences.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  struct Part {
+    pid_t pid;
+    std::unique_ptr<Injection> injection;
+  };
+  void attach(pid_t pid, const std::string& folder);
+
   const pid_t pid_;
   const std::string library_;
-  Injection injection_;
-  std::string executable_;
   std::vector<std::string> command_;
+  std::vector<Part> parts_;
   int64_t slots_ = 0;
-  bool attached_ = false;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace stoker

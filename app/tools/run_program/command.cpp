@@ -28,9 +28,10 @@ void add_tiers(const Command& command, RunProgramArguments& arguments) {
 void add_attaching(const Command& command, RunProgramArguments& arguments) {
   command
       .argument("--pid", arguments.pid,
-                "Count a program that runs already, by the rights that a debugger needs, until "
-                "Ctrl-C or its end; then it goes on as before. What it forks is counted, what it "
-                "executes is not. x86-64, dynamically linked with glibc.")
+                "Count a program that runs already, and the processes that it has started, by the "
+                "rights that a debugger needs, until Ctrl-C or its end; then it goes on as before. "
+                "What it forks is counted, what it executes is not. x86-64, dynamically linked "
+                "with glibc.")
       .positive();
   command.argument("--seconds", arguments.seconds, "With --pid: for so long.").positive();
 }

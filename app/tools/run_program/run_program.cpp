@@ -60,7 +60,8 @@ ProgramSamples follow_attached(AttachedProgram& program, const RunProgramArgumen
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::duration<double>(arguments.seconds.value_or(1e9));
   print_note(fmt::format(
-      "counting process {}, {} places in it, {}", arguments.pid, program.slots(),
+      "counting process {} ({} processes, {} places in them), {}", arguments.pid,
+      program.processes(), program.slots(),
       arguments.seconds ? fmt::format("for {} s", *arguments.seconds) : "until Ctrl-C"));
   io.pid = static_cast<pid_t>(arguments.pid);
   for (int i = 0; !stop.requested() && !program.ended(); ++i) {
@@ -71,11 +72,8 @@ ProgramSamples follow_attached(AttachedProgram& program, const RunProgramArgumen
   io.seconds =
       1e-9 * static_cast<double>(ns_of(std::chrono::steady_clock::now()) - io.begin_monotonic_ns);
   ProgramSamples samples = watch.stop();
-  try {
-    program.let_go();
-  } catch (const Error& error) {
-    io.notes.push_back(std::string("it was not let go of: ") + error.what());
-  }
+  program.let_go();
+  io.notes.insert(io.notes.end(), program.notes().begin(), program.notes().end());
   return samples;
 }
 

@@ -33,6 +33,17 @@ function programConditions(program, key) {
     make("p", { class: "note" }, "Of the main thread, or of those of all ranks. What it waited for its workers is divided as these spent their time.")) : null];
 }
 
+// Folders that it saw through tiers (--tier).
+function programTiers(program, key) {
+  const tiers = program.tiers ?? [];
+  if (tiers.length === 0) return null;
+  const cell = (at, name, format) => show(key(`tiers.${at}.${name}`), format);
+  return card("Emulated tiers", { class: "full" }, grid(["folder", "as", "page cache", "opens", "reads", "read", "waited", "of it the device"],
+    tiers.map((_, at) => [cell(at, "folder"), cell(at, "tier"), cell(at, "page_cache"), cell(at, "opens", "tally"), cell(at, "reads", "tally"),
+      cell(at, "bytes_read", "bytes"), cell(at, "waited_s", "seconds"), cell(at, "modelled_s", "seconds")]), { class: "paths" }),
+  make("p", { class: "note" }, "The program saw these folders as if they were on such devices: what they take is calculated, not measured."));
+}
+
 function programCharts(program, group) {
   const course = new Course(program.course, "end_s");
   const lines = (whose) => PROGRAM_DOINGS.map(([name, words, colour]) => ({ name: words, colour, course, column: `${whose}.${name}` }));
@@ -67,5 +78,5 @@ function programSections(program, base, group) {
   const key = (name) => `${base}.${name}`;
   return [programHeadline(program, key), section("pair", "The program", programConditions(program, key)),
     section("charts", "Over time", programCharts(program, group)),
-    section("pair", "Files and threads", programFiles(program, key), programThreads(program, key))];
+    section("pair", "Files and threads", programTiers(program, key), programFiles(program, key), programThreads(program, key))];
 }

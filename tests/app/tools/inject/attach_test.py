@@ -89,8 +89,8 @@ class Attached(AttachTest):
         target = self.python(READER, MINI)
         for _ in range(3):
             figures = self.attach(target, "--seconds", "0.5")
-            self.assertGreater(figures["reads"], 0)
-            self.assertGreater(figures["bytes_read"], 0)
+            self.assertGreater(figures["io"]["reads"], 0)
+            self.assertGreater(figures["io"]["bytes_read"], 0)
             self.assertEqual(figures["notes"], [])
             target.goes_on()
         self.assertIn(MINI.name, stoker("darshan", self.dir / "log.darshan", cwd=self.dir).stdout)
@@ -103,7 +103,7 @@ class Attached(AttachTest):
 
     def test_what_it_forks_is_counted(self):
         target = self.python(FORKER, MINI / "labels.csv" if (MINI / "labels.csv").exists() else next(MINI.rglob("*.jpg")))
-        self.assertGreater(self.attach(target, "--seconds", "1")["processes"], 1)
+        self.assertGreater(self.attach(target, "--seconds", "1")["io"]["processes"], 1)
         target.goes_on()
 
     def test_an_interrupt_ends_counting_and_not_the_program(self):
@@ -122,7 +122,7 @@ class Attached(AttachTest):
         self.assertIn("counts it already", self.attach(target, code=3))
         process.kill()
         target.goes_on()
-        self.assertGreater(self.attach(target, "--seconds", "0.5")["reads"], 0)
+        self.assertGreater(self.attach(target, "--seconds", "0.5")["io"]["reads"], 0)
         target.goes_on()
 
     def test_the_end_of_the_program_is_the_end(self):
