@@ -142,6 +142,20 @@ class Broken(Servers):
                 self.assertIn("requests had to be made again", (run / "summary.json").read_text())
                 print(f"{tier['type']}: {faults.requests} requests, faults: {faults.made}")
 
+    def test_what_stalls_is_read_a_second_time(self):
+        expected = self.expected()
+        self.fill(self.moto)
+        faults = Faults(0, ["stall"])
+        url = self.enterContext(proxy(self.moto.endpoint, faults, stall_s=4))
+        faults.share = 0.01
+        tier = self.moto.tier(url, prefix="mini", hedge="150ms", ahead="16KiB")
+        got, _, summary = self.digests(tier, "training.epochs=2", env=self.moto.environment)
+        self.assertTrue(got.startswith(expected))
+        hedge = summary["tiers"]["data"]["hedge"]
+        self.assertGreater(faults.made.get("stall", 0), 0)
+        self.assertGreater(hedge["won"], 0)
+        print(f"s3: {faults.requests} requests, stalled: {faults.made}, read again: {hedge}")
+
     def test_a_server_that_stays_broken_is_an_error_when_no_retry_is_left(self):
         url = self.enterContext(proxy(self.nginx, Faults(1, ["503"])))
         done = self.stoker("train", self.config, f"storage.data={flow(type='http', url=url, listing='json', retries=2)}",
