@@ -20,9 +20,10 @@
 namespace stoker {
 namespace {
 
-constexpr std::chrono::milliseconds kPause(100);
+constexpr std::chrono::milliseconds kEvery(100);
 constexpr size_t kBytes = 4096;
 constexpr double kGranularity = 0.1;  // of the kernel's word for the begin, and some
+constexpr double kLeastSleep = 1;
 constexpr const char* kNone = "none";
 constexpr const char* kLatest = "latest";
 
@@ -84,7 +85,7 @@ Lifetime::Lifetime(const ExperimentOptions& options, Hub& hub, Notify warn)
   // Until it is known whether the run goes on from there.
   before_ = last_ ? taken_up(*last_, begin_) : anew(0);
   kept_ = last_.has_value();
-  ticker_.emplace("lifetime", kPause, [this] { write(look(ProcessEnd::none)); });
+  ticker_.emplace("lifetime", kEvery, [this] { write(look(ProcessEnd::none)); });
 }
 
 Lifetime::~Lifetime() = default;
@@ -155,8 +156,11 @@ Goodput Lifetime::look(ProcessEnd end) {
   const Moment at{begin_.boot, boot_now(), unix_now()};
   const auto since = [this](TimePoint moment) { return seconds(moment - began_); };
   ProcessCourse course;
-  course.age_s = since(Clock::now());
-  course.slept_s = at.boot_s - begin_.boot_s - course.age_s;
+  const double age_s = at.boot_s - begin_.boot_s;
+  course.slept_s = age_s - since(Clock::now());
+  // The two clocks are not read at once.
+  if (course.slept_s < kLeastSleep) course.slept_s = 0;
+  course.age_s = age_s - course.slept_s;
   if (run.loop_begin) course.loop_s = since(*run.loop_begin);
   if (course.loop_s && run.first_batch_s) {
     course.first_batch_s = *course.loop_s + *run.first_batch_s;
