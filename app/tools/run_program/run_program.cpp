@@ -111,7 +111,7 @@ ExitCode run_program(const RunProgramArguments& arguments) {
   if (arguments.json) {
     print_result(true, record, "");
   } else {
-    std::string words = totals.record_text(2) + "\n" + program_text(samples, io, verdict);
+    std::string words = program_text(samples, io, verdict) + "\n" + totals.record_text(2);
     for (const std::string& line : io.notes) words += "  " + line + '\n';
     write_stderr(words);
   }
