@@ -52,7 +52,10 @@ class IoRecorder {
   bool on() const { return tables_.load(std::memory_order_relaxed) != nullptr; }
   // For the preloaded library, which has no sessions: what is told goes into these tables from now
   // on; null: nowhere. They outlive this object.
-  void use(RecorderTables* tables) { tables_ = tables; }
+  void use(RecorderTables* tables) {
+    lasting_ = true;
+    tables_ = tables;
+  }
 
   // --- descriptors; `path` as the caller gave it, relative to `directory` (AT_FDCWD). mode: the
   // third argument of open(), where it has one
@@ -90,6 +93,7 @@ class IoRecorder {
   void forget_in_child();
 
   std::atomic<RecorderTables*> tables_{nullptr};  // null: off
+  bool lasting_ = false;  // nobody waits until all threads have left the tables
   // How many threads are in the recorder, by a part of their number, so that they do not meet.
   struct alignas(64) Count {
     std::atomic<int64_t> threads{0};
