@@ -144,8 +144,9 @@ ProgramRoles::Rank RoleFinder::rank_of(size_t process, const std::vector<size_t>
   }
   double first_s = rank.end_s;
   for (const size_t worker : rank.workers) {
-    if (samples_.threads[worker].main)
-      first_s = std::min(first_s, samples_.threads[worker].begin_s);
+    const ThreadSamples& thread = samples_.threads[worker];
+    const double loaded_s = samples_.processes[thread.process].loaded_s;
+    if (thread.main) first_s = std::min(first_s, std::max(thread.begin_s, loaded_s));
   }
   // Before it has workers a program begins; but one that needs them late has not only begun.
   constexpr double kBegins = 0.6;
