@@ -103,6 +103,7 @@ ExitCode run_program(const RunProgramArguments& arguments) {
   const ProgramVerdict verdict = judge_program(samples, io);
   nlohmann::json record = program_record(samples, io, verdict);
   const ResultTable totals = totals_of(io, log);
+  record["log"] = to_text(log);
   record["io"] = totals.record_json();
   const std::string text = json_text(record);
   atomic_write_file(record_beside(log),
