@@ -91,9 +91,6 @@ struct Work {
 }  // namespace
 
 Injection::Injection(pid_t pid) : pid_(pid) {
-#if !defined(__x86_64__)
-  refuse(pid, "only programs for x86-64 can be: start it by `stoker run -- COMMAND`");
-#endif
   if (pid == ::getpid()) refuse(pid, "it is this one: name another process");
   check_kind();
   check_state(pid);

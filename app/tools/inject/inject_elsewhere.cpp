@@ -1,0 +1,16 @@
+#include "app/tools/inject/inject.h"
+#include "io/core/error.h"
+
+// For machines that are not x86-64.
+
+namespace stoker {
+
+Injection::Injection(pid_t pid) : pid_(pid) {
+  throw Error(ExitCode::environment,
+              "only programs for x86-64 can be attached to: start it by `stoker run -- COMMAND`");
+}
+
+void Injection::load(const std::string&) {}
+void Injection::call(const std::string&, const std::string&, std::string&) {}
+
+}  // namespace stoker
