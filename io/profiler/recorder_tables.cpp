@@ -32,16 +32,19 @@ std::string_view kernels_name(int fd, std::array<char, PATH_MAX>& buffer) {
 Inside::Inside(const IoRecorder& recorder) {
   if (!recorder.on() || inside.load(std::memory_order_relaxed)) return;
   inside.store(true, std::memory_order_relaxed);
-  // Threads' own variables lie pages apart.
-  const auto thread = reinterpret_cast<uintptr_t>(&inside) >> 12;
-  count_ = &recorder.inside_[thread % recorder.inside_.size()].threads;
-  count_->fetch_add(1);
+  entered_ = true;
+  if (!recorder.lasting_) {
+    // Threads' own variables lie pages apart.
+    const auto thread = reinterpret_cast<uintptr_t>(&inside) >> 12;
+    count_ = &recorder.inside_[thread % recorder.inside_.size()].threads;
+    count_->fetch_add(1);
+  }
   tables_ = recorder.tables_.load();
 }
 
 Inside::~Inside() {
-  if (count_ == nullptr) return;
-  count_->fetch_sub(1);
+  if (!entered_) return;
+  if (count_ != nullptr) count_->fetch_sub(1);
   inside.store(false, std::memory_order_relaxed);
 }
 

@@ -107,7 +107,8 @@ class Inside {
   RecorderTables& operator*() const { return *tables_; }
 
  private:
-  std::atomic<int64_t>* count_ = nullptr;  // null: not inside
+  std::atomic<int64_t>* count_ = nullptr;  // null: nobody asks for it
+  bool entered_ = false;
   RecorderTables* tables_ = nullptr;
 };
 

@@ -140,14 +140,14 @@ void Injection::make(const std::string& object, const std::string& function, std
   block = call.block;
 }
 
+bool Injection::has(const std::string& library) const {
+  const TargetMemory memory(pid_);
+  return !TargetObjects(pid_, memory).find(library.substr(library.rfind('/') + 1)).empty();
+}
+
 void Injection::load(const std::string& library) {
   check_visible(library);
-  const std::string name = library.substr(library.rfind('/') + 1);
-  const auto loaded = [&] {
-    const TargetMemory memory(pid_);
-    return !TargetObjects(pid_, memory).find(name).empty();
-  };
-  if (loaded()) return;
+  if (has(library)) return;
   std::string opener = "dlopen", object;
   uint64_t flags = kNow | kNoDelete;
   {
@@ -163,7 +163,7 @@ void Injection::load(const std::string& library) {
   }
   std::string path = library + '\0';
   make(object, opener, path, flags);
-  if (!loaded()) {
+  if (!has(library)) {
     refuse(pid_, fmt::format("its loader refuses {}: see whether its C library is older than this "
                              "machine's, or its folder forbids executing (noexec)",
                              library));

@@ -10,6 +10,7 @@ Injection::Injection(pid_t pid) : pid_(pid) {
               "only programs for x86-64 can be attached to: start it by `stoker run -- COMMAND`");
 }
 
+bool Injection::has(const std::string&) const { return false; }
 void Injection::load(const std::string&) {}
 void Injection::call(const std::string&, const std::string&, std::string&) {}
 

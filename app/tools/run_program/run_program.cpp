@@ -147,7 +147,7 @@ ExitCode finish(const RunProgramArguments& arguments, const ProgramSamples& samp
     print_result(true, record, "");
   } else {
     std::string words =
-        totals.record_text(2) + tiers_text(io.tiers) + "\n" + program_text(samples, io, verdict);
+        program_text(samples, io, verdict) + "\n" + totals.record_text(2) + tiers_text(io.tiers);
     for (const std::string& line : io.notes) words += "  " + line + '\n';
     write_stderr(words);
   }

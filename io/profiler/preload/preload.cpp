@@ -170,7 +170,7 @@ void take_over(const RecorderTables& parents, RecorderTables& tables) {
 void use_log(PreloadLog* log) {
   g_log = log;
   counting_period.fetch_add(1, std::memory_order_relaxed);
-  IoRecorder::instance().use(&log->tables);
+  IoRecorder::instance().use(&log->tables, !g_attached);
   counting_process = log->pid;
   counting = true;
 }
@@ -180,7 +180,8 @@ void in_child() {
   if (parents == nullptr) return;
   const int error = errno;
   counting = false;
-  IoRecorder::instance().use(nullptr);
+  IoRecorder::instance().use(nullptr, true);
+  IoRecorder::instance().forget_threads();
   g_log = nullptr;
   if (PreloadLog* const log = make_process_log(hear)) {
     log->tables.add_standard_streams();
@@ -275,8 +276,7 @@ void end_counting() {
   if (log == nullptr) return;
   stamp_end(true);
   counting = false;
-  IoRecorder::instance().use(nullptr);
-  g_attached = false;
+  IoRecorder::instance().use(nullptr, true);
   // Calls that are being counted take some microseconds. Where a thread is held up in one for long,
   // the memory stays.
   constexpr int kTries = 200;
@@ -286,6 +286,7 @@ void end_counting() {
   }
   const bool nobody_inside = IoRecorder::instance().nobody_inside();
   __atomic_store_n(&g_log, nullptr, __ATOMIC_RELEASE);
+  g_attached = false;
   if (nobody_inside) unmap_process_log(log);
 }
 
@@ -310,9 +311,12 @@ int stoker_preload_attach(const char* folder) {
   using namespace stoker;
   if (preload_counts()) return 0;
   g_begun = false;  // by an environment without a folder, or before an end
-  begin_preload(folder);
-  if (!preload_counts()) return -1;
   g_attached = true;
+  begin_preload(folder);
+  if (!preload_counts()) {
+    g_attached = false;
+    return -1;
+  }
   for (const WrappedFunction& function : g_functions.all()) {
     void* const original = function_below(function.name);
     if (original != nullptr) give_original(function, original);

@@ -50,6 +50,7 @@ class RoleFinder {
   // What the process does, or what it launches.
   void collect(size_t process, int depth, std::vector<size_t>& found) const;
   ProgramRoles::Rank rank_of(size_t process, const std::vector<size_t>& others) const;
+  // Those that were there when the rank had begun.
   void add_workers(size_t process, int depth, ProgramRoles::Rank& rank) const;
 
   const ProgramSamples& samples_;
@@ -112,6 +113,7 @@ void RoleFinder::collect(size_t process, int depth, std::vector<size_t>& found) 
 void RoleFinder::add_workers(size_t process, int depth, ProgramRoles::Rank& rank) const {
   if (depth > kDeepest) return;
   for (const size_t child : children_of(process)) {
+    if (samples_.processes[child].end_s <= rank.begin_s) continue;
     ++rank.worker_processes;
     for (size_t i = 0; i < samples_.threads.size(); ++i) {
       if (samples_.threads[i].process == child) rank.workers.push_back(i);
@@ -142,8 +144,9 @@ ProgramRoles::Rank RoleFinder::rank_of(size_t process, const std::vector<size_t>
   }
   double first_s = rank.end_s;
   for (const size_t worker : rank.workers) {
-    if (samples_.threads[worker].main)
-      first_s = std::min(first_s, samples_.threads[worker].begin_s);
+    const ThreadSamples& thread = samples_.threads[worker];
+    const double loaded_s = samples_.processes[thread.process].loaded_s;
+    if (thread.main) first_s = std::min(first_s, std::max(thread.begin_s, loaded_s));
   }
   // Before it has workers a program begins; but one that needs them late has not only begun.
   constexpr double kBegins = 0.6;

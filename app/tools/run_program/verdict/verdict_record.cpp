@@ -238,9 +238,7 @@ json program_record(const ProgramSamples& samples, const ProgramIo& io,
 
 std::string program_text(const ProgramSamples& samples, const ProgramIo& io,
                          const ProgramVerdict& verdict) {
-  std::string text = fmt::format("{:.1f} s, {} processes, {} threads, exit code {}\n", io.seconds,
-                                 samples.processes.size(), samples.threads.size(), io.exit_code);
-  text += fmt::format("{}\n", printable(verdict.what));
+  std::string text = printable(verdict.what) + "\n";
   if (!verdict.where.empty()) text += fmt::format("  where: {}\n", printable(verdict.where));
   if (verdict.bound) {
     text +=
