@@ -51,6 +51,15 @@ std::optional<uint64_t> find_function(const TargetObjects& objects, const std::s
   return object.empty() ? std::nullopt : objects.function(object, function);
 }
 
+// The name of the file, or what that is a link to before glibc 2.34.
+std::string find_either(const TargetObjects& objects, const char* name, const char* before) {
+  const std::string path = objects.find(name);
+  return path.empty() ? objects.find(before) : path;
+}
+std::string find_libc(const TargetObjects& objects) {
+  return find_either(objects, "libc.so.6", "libc-2.");
+}
+
 struct Work {
   pid_t pid;
   const std::string& object;
@@ -62,7 +71,7 @@ struct Work {
     constexpr auto kForOne = std::chrono::milliseconds(200);
     const TargetMemory memory(pid);
     const TargetObjects objects(pid, memory);
-    const auto restorer = objects.code(objects.find("libc.so.6"), restorer_code());
+    const auto restorer = objects.code(find_libc(objects), restorer_code());
     const auto address = find_function(objects, object, function);
     if (!restorer || !address) refuse(pid, function + " is not in its C library or was unloaded");
     call.function = *address;
@@ -110,7 +119,7 @@ void Injection::check_kind() const {
   if (!objects.find("ld-musl").empty() || !objects.find("libc.musl").empty()) {
     refuse(pid_, "it is linked with musl, not with glibc" + instead);
   }
-  if (objects.find("libc.so.6").empty()) refuse(pid_, "it is statically linked" + instead);
+  if (find_libc(objects).empty()) refuse(pid_, "it is statically linked" + instead);
 }
 
 void Injection::check_visible(const std::string& library) const {
@@ -153,10 +162,10 @@ void Injection::load(const std::string& library) {
   {
     const TargetMemory memory(pid_);
     const TargetObjects objects(pid_, memory);
-    object = objects.find("libc.so.6");
-    if (!objects.function(object, opener)) object = objects.find("libdl.so.2");
+    object = find_libc(objects);
+    if (!objects.function(object, opener)) object = find_either(objects, "libdl.so.2", "libdl-2.");
     if (object.empty()) {  // before glibc 2.34, in a program that never loads a library
-      object = objects.find("libc.so.6");
+      object = find_libc(objects);
       opener = "__libc_dlopen_mode";
       flags |= kAsDlopen;
     }
