@@ -38,6 +38,8 @@ def call_of(line):
             return None
         directory = re.match(r"(?:\d+|AT_FDCWD)<(.*?)>, ", arguments)
         named = re.search(r'"([^"]*)"', arguments)
+        if not (named and named[1]) and not directory:
+            return None  # a file that has no name any more
         path = named[1] if named and named[1] else directory[1]
         return Call(float(at), "stat", os.path.join(directory[1] if directory else "/", path), result)
     if name == "mmap":

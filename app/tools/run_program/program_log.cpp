@@ -131,6 +131,8 @@ void add_processes(const std::vector<PreloadedProcess>& processes, ProgramIo& pr
     program.processes.push_back(process_of(process));
     add_all(dropped, process.io.dropped);
     for (const FileRow& row : file_rows(process.io)) {
+      const bool moved = row.reads > 0 || row.writes > 0;
+      if (row.file->path.starts_with('<') && !moved) continue;  // a standard stream
       const auto cold = process.cold_bytes.find(row.file->id);
       const int64_t cold_bytes = cold == process.cold_bytes.end() ? 0 : cold->second;
       add_file(row, cold_bytes, files[row.file->path]);

@@ -126,9 +126,29 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return result;
 }
 
-// Signals that this program ignores, and the started one need not.
+// While it lives, signals that are to be passed on wait: until it is known to whom.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    ::sigemptyset(&held);
+    for (const int number : kPassedOn) ::sigaddset(&held, number);
+    ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_{};
+};
+
+// blocked: the signals that it begins with blocked. Those that this program ignores, and the
+// started one need not, are as they are by default.
 int spawn(pid_t& pid, const std::string& path, const std::vector<std::string>& words,
-          const std::vector<std::string>& environment) {
+          const std::vector<std::string>& environment, const sigset_t& blocked) {
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   sigset_t signals;
@@ -136,7 +156,8 @@ int spawn(pid_t& pid, const std::string& path, const std::vector<std::string>& w
   ::sigaddset(&signals, SIGPIPE);
   ::sigaddset(&signals, SIGXFSZ);
   ::posix_spawnattr_setsigdefault(&attributes, &signals);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setsigmask(&attributes, &blocked);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   const int error = ::posix_spawn(&pid, path.c_str(), nullptr, &attributes, pointers(words).data(),
                                   pointers(environment).data());
   ::posix_spawnattr_destroy(&attributes);
@@ -191,11 +212,12 @@ std::string why_not_preloaded(const std::string& path) {
 StartedProgram::StartedProgram(const std::string& path, const std::vector<std::string>& words,
                                const std::vector<std::string>& environment) {
   take_signals();
-  int error = spawn(pid_, path, words, environment);
+  const HeldSignals held;
+  int error = spawn(pid_, path, words, environment, held.before());
   if (error == ENOEXEC) {  // a script without a first line, as shells have it
     std::vector<std::string> by_shell{"sh", path};
     by_shell.insert(by_shell.end(), words.begin() + 1, words.end());
-    error = spawn(pid_, "/bin/sh", by_shell, environment);
+    error = spawn(pid_, "/bin/sh", by_shell, environment, held.before());
   }
   if (error != 0) {
     give_signals_back();
