@@ -16,7 +16,7 @@ namespace stoker {
 struct WatchPace {
   double shortest_s = 0.025;  // between two looks
   double longest_s = 1;
-  double most_cost = 0.01;  // share of a core that looking may take, where longest_s allows it
+  double most_cost = 0.008;  // share of a core that looking may take, where longest_s allows it
 };
 
 // Watches a program and all processes that it starts, on a thread of its own, from begin to stop():
