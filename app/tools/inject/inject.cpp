@@ -1,3 +1,5 @@
+#if defined(__x86_64__)
+
 #include "app/tools/inject/inject.h"
 
 #include <elf.h>
@@ -189,3 +191,5 @@ void Injection::call(const std::string& library, const std::string& function, st
 }
 
 }  // namespace stoker
+
+#endif

@@ -1,3 +1,5 @@
+#if !defined(__x86_64__)
+
 #include "app/tools/inject/inject.h"
 #include "io/core/error.h"
 
@@ -15,3 +17,5 @@ void Injection::load(const std::string&) {}
 void Injection::call(const std::string&, const std::string&, std::string&) {}
 
 }  // namespace stoker
+
+#endif
