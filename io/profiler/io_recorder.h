@@ -51,18 +51,21 @@ class IoRecorder {
   // Whether what is told is counted. In the child of a fork, never: it has forgotten all.
   bool on() const { return tables_.load(std::memory_order_relaxed) != nullptr; }
   // For the preloaded library, which has no sessions: what is told goes into these tables from now
-  // on; null: nowhere. They outlive this object. lasting: nobody will ask whether a thread is in
-  // here, and a call is spared the count.
+  // on; null: nowhere. lasting: nobody will take them away, so that threads need not be counted.
   void use(RecorderTables* tables, bool lasting) {
-    lasting_ = lasting;
+    if (tables != nullptr) lasting_ = lasting;
     tables_ = tables;
   }
-  // Whether no thread is in here. Where nothing is counted any more, it stays so.
+  // Whether no thread is in tables that do not last. Once nothing is counted, it stays so.
   bool nobody_inside() const {
     for (const Count& count : inside_) {
       if (count.threads != 0) return false;
     }
     return true;
+  }
+  // In the child of a fork: threads that were inside are not there.
+  void forget_threads() {
+    for (Count& count : inside_) count.threads = 0;
   }
 
   // --- descriptors; `path` as the caller gave it, relative to `directory` (AT_FDCWD). mode: the

@@ -27,8 +27,7 @@ IoRecorder::~IoRecorder() = default;
 
 void IoRecorder::forget_in_child() {
   tables_ = nullptr;
-  // Threads that were inside are not there.
-  for (Count& count : inside_) count.threads = 0;
+  forget_threads();
   // NOLINTNEXTLINE(bugprone-unused-return-value): the parent's, and its locks may be held.
   kept_.release();
 }

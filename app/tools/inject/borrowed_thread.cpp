@@ -1,3 +1,5 @@
+#if defined(__x86_64__)
+
 #include "app/tools/inject/borrowed_thread.h"
 
 #include <elf.h>
@@ -243,3 +245,5 @@ bool BorrowedThread::put_back(uint64_t restorer, Clock::time_point until) {
 }
 
 }  // namespace stoker
+
+#endif

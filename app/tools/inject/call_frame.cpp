@@ -1,3 +1,5 @@
+#if defined(__x86_64__)
+
 #include "app/tools/inject/call_frame.h"
 
 #include <sys/syscall.h>
@@ -140,3 +142,5 @@ bool was_interrupted(const user_regs_struct& registers) {
 }
 
 }  // namespace stoker
+
+#endif

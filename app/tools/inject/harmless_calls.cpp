@@ -1,3 +1,5 @@
+#if defined(__x86_64__)
+
 #include "app/tools/inject/harmless_calls.h"
 
 #include <fmt/format.h>
@@ -89,3 +91,5 @@ std::vector<pid_t> threads_by_harmlessness(pid_t pid) {
 }
 
 }  // namespace stoker
+
+#endif

@@ -1,3 +1,5 @@
+#if defined(__x86_64__)
+
 #include "app/tools/inject/inject.h"
 
 #include <elf.h>
@@ -51,6 +53,15 @@ std::optional<uint64_t> find_function(const TargetObjects& objects, const std::s
   return object.empty() ? std::nullopt : objects.function(object, function);
 }
 
+// The name of the file, or what that is a link to before glibc 2.34.
+std::string find_either(const TargetObjects& objects, const char* name, const char* before) {
+  const std::string path = objects.find(name);
+  return path.empty() ? objects.find(before) : path;
+}
+std::string find_libc(const TargetObjects& objects) {
+  return find_either(objects, "libc.so.6", "libc-2.");
+}
+
 struct Work {
   pid_t pid;
   const std::string& object;
@@ -62,7 +73,7 @@ struct Work {
     constexpr auto kForOne = std::chrono::milliseconds(200);
     const TargetMemory memory(pid);
     const TargetObjects objects(pid, memory);
-    const auto restorer = objects.code(objects.find("libc.so.6"), restorer_code());
+    const auto restorer = objects.code(find_libc(objects), restorer_code());
     const auto address = find_function(objects, object, function);
     if (!restorer || !address) refuse(pid, function + " is not in its C library or was unloaded");
     call.function = *address;
@@ -91,9 +102,6 @@ struct Work {
 }  // namespace
 
 Injection::Injection(pid_t pid) : pid_(pid) {
-#if !defined(__x86_64__)
-  refuse(pid, "only programs for x86-64 can be: start it by `stoker run -- COMMAND`");
-#endif
   if (pid == ::getpid()) refuse(pid, "it is this one: name another process");
   check_kind();
   check_state(pid);
@@ -113,7 +121,7 @@ void Injection::check_kind() const {
   if (!objects.find("ld-musl").empty() || !objects.find("libc.musl").empty()) {
     refuse(pid_, "it is linked with musl, not with glibc" + instead);
   }
-  if (objects.find("libc.so.6").empty()) refuse(pid_, "it is statically linked" + instead);
+  if (find_libc(objects).empty()) refuse(pid_, "it is statically linked" + instead);
 }
 
 void Injection::check_visible(const std::string& library) const {
@@ -143,30 +151,30 @@ void Injection::make(const std::string& object, const std::string& function, std
   block = call.block;
 }
 
+bool Injection::has(const std::string& library) const {
+  const TargetMemory memory(pid_);
+  return !TargetObjects(pid_, memory).find(library.substr(library.rfind('/') + 1)).empty();
+}
+
 void Injection::load(const std::string& library) {
   check_visible(library);
-  const std::string name = library.substr(library.rfind('/') + 1);
-  const auto loaded = [&] {
-    const TargetMemory memory(pid_);
-    return !TargetObjects(pid_, memory).find(name).empty();
-  };
-  if (loaded()) return;
+  if (has(library)) return;
   std::string opener = "dlopen", object;
   uint64_t flags = kNow | kNoDelete;
   {
     const TargetMemory memory(pid_);
     const TargetObjects objects(pid_, memory);
-    object = objects.find("libc.so.6");
-    if (!objects.function(object, opener)) object = objects.find("libdl.so.2");
+    object = find_libc(objects);
+    if (!objects.function(object, opener)) object = find_either(objects, "libdl.so.2", "libdl-2.");
     if (object.empty()) {  // before glibc 2.34, in a program that never loads a library
-      object = objects.find("libc.so.6");
+      object = find_libc(objects);
       opener = "__libc_dlopen_mode";
       flags |= kAsDlopen;
     }
   }
   std::string path = library + '\0';
   make(object, opener, path, flags);
-  if (!loaded()) {
+  if (!has(library)) {
     refuse(pid_, fmt::format("its loader refuses {}: see whether its C library is older than this "
                              "machine's, or its folder forbids executing (noexec)",
                              library));
@@ -183,3 +191,5 @@ void Injection::call(const std::string& library, const std::string& function, st
 }
 
 }  // namespace stoker
+
+#endif

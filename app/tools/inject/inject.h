@@ -22,6 +22,8 @@ class Injection {
   // loaded. Error(environment) where the process does not see that file, its loader refuses it, or
   // no thread came to a harmless call within the patience.
   void load(const std::string& library);
+  // Whether it has loaded a library of this file name.
+  bool has(const std::string& library) const;
   // Calls a function of such a library, `void function(void* block, size_t bytes)`, and takes back
   // what it left in the block. Error(environment) as above, and where it does not return in time.
   void call(const std::string& library, const std::string& function, std::string& block);

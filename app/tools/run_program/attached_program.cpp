@@ -13,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "app/tools/inject/inject.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/profiler/preload/preload_layout.h"
@@ -116,10 +117,10 @@ void AttachedProgram::attach(pid_t pid, const std::string& folder) {
   PreloadRequest request{.what = PreloadRequest::kAttach};
   if (folder.size() >= sizeof request.folder) refuse(pid, "its folder of counters is too long");
   std::strcpy(request.folder, folder.c_str());
-  auto injection = std::make_unique<Injection>(pid);
+  Injection injection(pid);
   if (pid == pid_) give_folder(folder, pid);
-  injection->load(library_);
-  const PreloadRequest answer = ask(*injection, library_, request);
+  injection.load(library_);
+  const PreloadRequest answer = ask(injection, library_, request);
   if (answer.result == PreloadRequest::kCounted) {
     refuse(pid, "`stoker run` counts it already: stop that one, or look at its log");
   }
@@ -129,7 +130,7 @@ void AttachedProgram::attach(pid_t pid, const std::string& folder) {
            "container, or free some memory");
   }
   slots_ += answer.slots;
-  parts_.push_back({pid, std::move(injection)});
+  parts_.push_back(pid);
 }
 
 AttachedProgram::~AttachedProgram() { let_go(); }
@@ -137,13 +138,24 @@ AttachedProgram::~AttachedProgram() { let_go(); }
 bool AttachedProgram::ended() const { return has_ended(pid_); }
 
 void AttachedProgram::let_go() {
-  for (const Part& part : std::exchange(parts_, {})) {
+  if (parts_.empty()) return;
+  std::vector<pid_t> all = std::exchange(parts_, {});
+  // Those that were forked meanwhile have the library from their parent.
+  for (const pid_t child : descendants_of(pid_)) {
+    if (std::ranges::find(all, child) == all.end()) all.push_back(child);
+  }
+  for (const pid_t pid : all) {
     try {
-      if (!has_ended(part.pid)) ask(*part.injection, library_, {.what = PreloadRequest::kDetach});
+      if (!has_ended(pid)) let_go(pid);
     } catch (const Error& error) {
-      if (!has_ended(part.pid)) notes_.push_back(std::string("not let go of: ") + error.what());
+      if (!has_ended(pid)) notes_.push_back(std::string("not let go of: ") + error.what());
     }
   }
+}
+
+void AttachedProgram::let_go(pid_t pid) const {
+  Injection injection(pid);
+  if (injection.has(library_)) ask(injection, library_, {.what = PreloadRequest::kDetach});
 }
 
 }  // namespace stoker

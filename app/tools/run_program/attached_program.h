@@ -3,11 +3,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
-
-#include "app/tools/inject/inject.h"
 
 namespace stoker {
 
@@ -41,16 +38,13 @@ class AttachedProgram {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  struct Part {
-    pid_t pid;
-    std::unique_ptr<Injection> injection;
-  };
   void attach(pid_t pid, const std::string& folder);
+  void let_go(pid_t pid) const;
 
   const pid_t pid_;
   const std::string library_;
   std::vector<std::string> command_;
-  std::vector<Part> parts_;
+  std::vector<pid_t> parts_;
   int64_t slots_ = 0;
   std::vector<std::string> notes_;
 };

@@ -180,7 +180,8 @@ void in_child() {
   if (parents == nullptr) return;
   const int error = errno;
   counting = false;
-  IoRecorder::instance().use(nullptr, !g_attached);
+  IoRecorder::instance().use(nullptr, true);
+  IoRecorder::instance().forget_threads();
   g_log = nullptr;
   if (PreloadLog* const log = make_process_log(hear)) {
     log->tables.add_standard_streams();
@@ -275,8 +276,7 @@ void end_counting() {
   if (log == nullptr) return;
   stamp_end(true);
   counting = false;
-  IoRecorder::instance().use(nullptr, !g_attached);
-  g_attached = false;
+  IoRecorder::instance().use(nullptr, true);
   // Calls that are being counted take some microseconds. Where a thread is held up in one for long,
   // the memory stays.
   constexpr int kTries = 200;
@@ -286,6 +286,7 @@ void end_counting() {
   }
   const bool nobody_inside = IoRecorder::instance().nobody_inside();
   __atomic_store_n(&g_log, nullptr, __ATOMIC_RELEASE);
+  g_attached = false;
   if (nobody_inside) unmap_process_log(log);
 }
 

@@ -35,6 +35,18 @@ while True:
     os.wait(); print(".", flush=True)
 """
 
+SPAWNER = """
+import multiprocessing as m, os, sys, time
+def read(root):
+    files = [os.path.join(at, name) for at, _, names in os.walk(root) for name in names]
+    while os.getppid() == parent:
+        for name in files: open(name, "rb").read()
+parent = os.getpid()
+for _ in range(2): m.get_context("fork").Process(target=read, args=(sys.argv[1],), daemon=True).start()
+while True:
+    time.sleep(0.05); print(".", flush=True)
+"""
+
 
 class Target:
     """A program of somebody else, under way; what it prints is counted."""
@@ -105,6 +117,14 @@ class Attached(AttachTest):
         target = self.python(FORKER, MINI / "labels.csv" if (MINI / "labels.csv").exists() else next(MINI.rglob("*.jpg")))
         self.assertGreater(self.attach(target, "--seconds", "1")["io"]["processes"], 1)
         target.goes_on()
+
+    def test_the_processes_of_a_program_are_counted_and_all_let_go_of(self):
+        workers = self.python(SPAWNER, MINI)
+        figures = self.attach(workers, "--seconds", "0.5")
+        self.assertGreaterEqual(figures["io"]["processes"], 3)
+        self.assertGreater(figures["io"]["reads"], 0)
+        self.assertEqual(figures["notes"], [])
+        workers.goes_on()
 
     def test_an_interrupt_ends_counting_and_not_the_program(self):
         target = self.python(READER, MINI)
