@@ -184,9 +184,10 @@ void Translator::shards(const std::string& type, const std::string& ending) {
   set("dataset.storage", "data");
   set_text("dataset.train", std::string("train/") + (w_.subfolders > 1 ? "*/*" : "*") + ending);
   const bool tests = w_.evaluate && w_.test_files > 0;
-  set_text("dataset.test",
-           !tests ? "none/*" + ending
-                  : std::string("valid/") + (w_.test_subfolders > 1 ? "*/*" : "*") + ending);
+  if (tests) {
+    set_text("dataset.test",
+             std::string("valid/") + (w_.test_subfolders > 1 ? "*/*" : "*") + ending);
+  }
   set("dataset.max_sample_bytes", fmt::format("{}MiB", std::max<int64_t>(64, most_mib(w_))));
 }
 
