@@ -7,7 +7,7 @@ tests/run bench/dlio_au [--rounds 2] [--epochs 2] [--cases unet3d cosmoflow resn
 The workloads are MLPerf Storage's, reduced: fewer and smaller files, all as npz by PyTorch, for DLIO's TFRecord reader needs TensorFlow.
 Each is run on a tier that is fast enough, on one that just is, and on one that is not. --packages: where dlio-benchmark and what it needs
 are; without it, pip installs them. PyTorch and NumPy are Debian's. As root, for the mount. Prints AU in points (percent), and at the
-end the largest difference.
+end the largest difference. All programs run at a high priority, so that other work of the machine disturbs little.
 """
 import argparse
 import json
@@ -23,10 +23,11 @@ from stoker import Process, emulated, stoker
 
 PACKAGES = ("dlio-benchmark==2.0.0", "pydftracer==1.0.2", "hydra-core", "omegaconf", "antlr4-python3-runtime==4.9.3", "h5py==3.11.0", "mpi4py",
             "psutil", "pandas==2.0.3", "pillow", "python-dateutil", "pytz", "tzdata", "six", "packaging")
-# files, bytes of a record, their deviation, batch, read threads, seconds of a step; as MLPerf has them, but for the numbers of files and bytes
-CASES = {"unet3d": (224, 8_000_000, 3_700_000, 7, 4, 0.323),
-         "cosmoflow": (120, 2_828_486, 71_311, 1, 4, 0.1),
-         "resnet50": (6400, 114_660, 0, 400, 8, 0.224)}
+# files, bytes of a record, their deviation, batch, read threads, seconds of a step: MLPerf's (H100, H100, A100), but for the number of files,
+# unet3d's bytes, cosmoflow's step (0.0035) and resnet50's batch (400)
+CASES = {"unet3d": (112, 8_000_000, 3_700_000, 7, 4, 0.323),
+         "cosmoflow": (40, 2_828_486, 71_311, 1, 4, 0.3),
+         "resnet50": (960, 114_660, 0, 40, 8, 0.435)}
 # The tier's bandwidth over what the steps take.
 TIERS = {"fast": 3.0, "just": 1.1, "slow": 0.6}
 WORKLOAD = """
@@ -39,6 +40,10 @@ reader: {{data_loader: pytorch, batch_size: {batch}, read_threads: {threads}, fi
 train: {{epochs: {epochs}, computation_time: {step}}}
 metric: {{au: 0.9}}
 """
+
+
+def listed(epochs):
+    return ", ".join(f"{au:.1f}" for au in epochs)
 
 
 def packages(given, directory):
@@ -111,8 +116,8 @@ class Case:
             mount.send(signal.SIGTERM)
             mount.wait()
         difference = statistics.mean(own) - statistics.mean(theirs)
-        print(f"{self.name:10} {tier:5} {rate:7.0f} MB/s   DLIO {statistics.mean(theirs):6.2f} ({min(theirs):.2f} to {max(theirs):.2f})   "
-              f"Stoker {statistics.mean(own):6.2f} ({min(own):.2f} to {max(own):.2f})   difference {difference:+.2f}   {said['cause']}", flush=True)
+        print(f"{self.name:10} {tier:5} {rate:7.0f} MB/s   DLIO {statistics.mean(theirs):6.2f} ({listed(theirs)})   "
+              f"Stoker {statistics.mean(own):6.2f} ({listed(own)})   difference {difference:+.2f}   {said['cause']}", flush=True)
         return difference
 
 
@@ -125,6 +130,7 @@ def main():
     parser.add_argument("--packages")
     parser.add_argument("--data", help="folder for the data sets; the default is a temporary one")
     arguments = parser.parse_args()
+    os.setpriority(os.PRIO_PROCESS, 0, -19)  # what it starts has it, too
     with tempfile.TemporaryDirectory(prefix="dlio-au-") as directory:
         directory = pathlib.Path(directory)
         path = packages(arguments.packages, directory)

@@ -124,7 +124,9 @@ TEST(ReadAhead, filled_apart_nothing_is_read_before_its_epoch) {
       EXPECT_EQ(batch->epoch * 100 + batch->index, epoch * 100 + i);
     }
     EXPECT_EQ(setup.settled(), 40 * (epoch + 1));
-    if (epoch == 0) EXPECT_FALSE(loader->next());  // asked or not asked for the end
+    if (epoch == 0) {  // asked or not asked for the end
+      EXPECT_FALSE(loader->next());
+    }
   }
   loader->start(2, 3);
   EXPECT_EQ(loader->next()->index, 3);

@@ -54,6 +54,7 @@ RecordFile record_file(const DlioWorkload& w, const std::string& directory, int6
   file.rows = draw(side, stdev, random);
   file.columns = draw(side, stdev, random);
   file.records = w.samples_per_file;
+  file.name = w.hdf5_name;
   file.seed = seed;
   return file;
 }

@@ -124,7 +124,7 @@ uint64_t write_hdf5(const RecordFile& file) {
   const auto records = static_cast<uint64_t>(file.records);
   const Hdf5Frame frame(
       file.path,
-      {{"records_0",
+      {{file.name,
         "u1",
         {records, static_cast<uint64_t>(file.rows), static_cast<uint64_t>(file.columns)}},
        {"labels", "i8", {records}}});

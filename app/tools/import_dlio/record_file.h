@@ -14,6 +14,8 @@ struct RecordFile {
   int64_t rows = 0;
   int64_t columns = 0;
   int64_t records = 0;
+  // Of the data set in an HDF5 file.
+  std::string name = {};
   // Of the bytes that fill it.
   uint64_t seed = 0;
 };

@@ -184,10 +184,10 @@ void Translator::shards(const std::string& type, const std::string& ending) {
   set("dataset.storage", "data");
   set_text("dataset.train", std::string("train/") + (w_.subfolders > 1 ? "*/*" : "*") + ending);
   const bool tests = w_.evaluate && w_.test_files > 0;
-  // A pattern that fits nothing, for files of `valid` that nobody asked for.
-  set_text("dataset.test",
-           !tests ? "none/*" + ending
-                  : std::string("valid/") + (w_.test_subfolders > 1 ? "*/*" : "*") + ending);
+  if (tests) {
+    set_text("dataset.test",
+             std::string("valid/") + (w_.test_subfolders > 1 ? "*/*" : "*") + ending);
+  }
   set("dataset.max_sample_bytes", fmt::format("{}MiB", std::max<int64_t>(64, most_mib(w_))));
 }
 
@@ -199,7 +199,11 @@ void Translator::dataset() {
     files(".jpeg");
   } else if (w_.format == "hdf5") {
     shards("hdf5", ".hdf5");
-    set("dataset.images", "records_0");
+    set("dataset.images", w_.hdf5_name);
+    remark(
+        fmt::format("dataset.format hdf5: the records are the data set {}; files of versions 1 and "
+                    "2 call it records, of version 3 records_0 (dataset.images)",
+                    w_.hdf5_name));
     set("dataset.labels", "labels");
     set("dataset.samples", "rows");
   } else if (w_.format == "tfrecord") {

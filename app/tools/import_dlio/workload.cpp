@@ -210,7 +210,8 @@ void read_dataset(const Node& root, DlioWorkload& out) {
   part.whole("num_files_train", out.files, 0);
   part.whole("num_files_eval", out.test_files, 0);
   part.whole("num_samples_per_file", out.samples_per_file, 1);
-  // Version 1 and 2 leave out `bytes`.
+  // Versions 1 and 2 leave out `bytes`, and call the data set of an HDF5 file otherwise.
+  if (part.find("record_length") != nullptr) out.hdf5_name = "records";
   part.real("record_length", out.record_bytes, 1);
   part.real("record_length_bytes", out.record_bytes, 1);
   part.real("record_length_stdev", out.record_stdev);

@@ -58,6 +58,7 @@ struct DlioWorkload {
   std::string compression = "none";
   std::string element_type = "uint8";
   int64_t hdf5_sets = 1;
+  std::string hdf5_name = "records_0";  // of the first one
 
   std::string data_loader = "tensorflow";
   int64_t batch = 1;
