@@ -9,6 +9,7 @@
 
 #include "io/core/random.h"
 #include "io/decoder/color_jitter.h"
+#include "tests/support/stride.h"
 
 namespace stoker {
 namespace {
@@ -116,7 +117,9 @@ TEST_F(ColorJitterReference, all_steps_give_the_same_bytes) {
 TEST_F(ColorJitterReference, every_colour_turns_to_the_same_colour) {
   constexpr int kWidth = 16 * 256 + 16;
   Pixels image;
-  for (int i = 0; image.size() < (size_t{3} << 24) || i % kWidth != 0; ++i) {
+  // One colour in three, whose three bytes have every value: all of them with STOKER_LONG=1.
+  const auto step = static_cast<int>(stride(3));
+  for (int i = 0; i < 1 << 24 || image.size() % (size_t{3} * kWidth) != 0; i += step) {
     for (const int shift : {16, 8, 0}) image.push_back(static_cast<uint8_t>(i >> shift));
   }
   const int height = static_cast<int>(image.size()) / 3 / kWidth;

@@ -5,6 +5,7 @@
 #include "io/core/random.h"
 #include "io/jpeg/rgb_rows.h"
 #include "tests/decoder/jpeg_blocks.h"
+#include "tests/support/stride.h"
 
 namespace stoker {
 namespace {
@@ -65,7 +66,10 @@ TEST(JpegRgbRows, images_of_all_qualities_have_libjpegs_pixels) {
 }
 
 TEST(JpegRgbRows, the_shipped_files_have_libjpegs_pixels) {
-  for (const std::string& path : mini_files()) expect_libjpegs_pixels(read_file(path), path);
+  const std::vector<std::string> paths = mini_files();
+  for (size_t i = 0; i < paths.size(); i += stride(5)) {
+    expect_libjpegs_pixels(read_file(paths[i]), paths[i]);
+  }
 }
 
 TEST(JpegRgbRows, columns_of_a_crop_are_those_of_the_whole) {

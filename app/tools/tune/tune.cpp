@@ -17,6 +17,7 @@
 #include "io/core/system/file.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
+#include "io/experiment/data_options.h"
 #include "io/metrics/machine/system_stats.h"
 
 namespace stoker {
@@ -44,9 +45,10 @@ class Tuning {
     TuneMachine& machine = answer.machine;
     machine.cores = usable_cores();
     machine.memory = read_system_stats({}).memory.available.value_or(uint64_t{4} << 30) / 2;
-    answer.ways =
-        ways_of(experiment_, data_,
-                {arguments_.alternatives, arguments_.same_results, machine.memory}, answer.advice);
+    answer.ways = ways_of(experiment_, data_,
+                          {load_experiment(arguments_.config, arguments_.overrides),
+                           arguments_.alternatives, arguments_.same_results, machine.memory},
+                          answer.advice);
     calibrate(answer.ways.front(), machine);
     for (size_t number = 0; number < answer.ways.size(); ++number) add_way(number, answer);
     answer.found = search(answer);

@@ -5,11 +5,13 @@ and a training that was done and is made longer.
 """
 import json
 import os
+import random
 import shutil
 import signal
+import subprocess
 import unittest
 
-from stoker import StokerTest, configuration, posix
+from stoker import LONG, StokerTest, configuration, posix
 
 SIGTERM_EXIT = 75
 SAVES = 6  # every so many steps
@@ -121,6 +123,27 @@ class Goodput(StokerTest):
         self.expect_closed(longer, first + max(gap, 0))
         self.assertEqual((longer["steps"], longer["processes"], longer["interruptions"]), (24, 5, 3))
         self.assertAlmostEqual(longer["parts_s"]["down"], done["parts_s"]["down"])
+
+    def test_kills_at_any_instant(self):
+        """Also of processes that start, save or have just begun to record."""
+        generator, kills, worst = random.Random(43), 50 if LONG else 3, 0
+        process = self.begin("training.max_steps=100000")
+        first = began(process)
+        process.until(lambda: self.record)
+        for _ in range(kills):
+            try:
+                process.child.wait(generator.uniform(0, 2.5))
+            except subprocess.TimeoutExpired:
+                process.kill()
+            record = self.record
+            self.expect_closed(record, first)
+            wall = record["at_boot_s"] - first
+            worst = max(worst, abs(sum(record["parts_s"].values()) / wall - 1))
+            process = self.begin("training.max_steps=100000")
+        process.until(lambda: self.record["processes"] > record["processes"] and self.has_reached(process, 1))
+        self.expect_closed(self.record, first)
+        print(f"{kills} kills, {self.record['processes']} processes known, {self.record['lost_steps']} steps lost, "
+              f"largest closure error {worst:.1e}")
 
     def test_a_folder_of_runs_that_is_lost(self):
         process = self.begin()

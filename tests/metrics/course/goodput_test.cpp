@@ -7,7 +7,7 @@
 namespace stoker {
 namespace {
 
-using enum GoodputPart;
+using Part = GoodputPart;
 
 Moment moment(double boot_s, const char* boot = "first") {
   return {boot, boot_s, 1e9 + boot_s + (boot == std::string("first") ? 0 : 5000)};
@@ -39,11 +39,11 @@ double part(const GoodputParts& parts, GoodputPart of) { return parts[static_cas
 TEST(Goodput, a_process_that_has_no_batch_yet_only_starts) {
   ProcessCourse of;
   of.age_s = 2;
-  EXPECT_DOUBLE_EQ(part(parts_of(of), start), 2);
+  EXPECT_DOUBLE_EQ(part(parts_of(of), Part::start), 2);
   of.loop_s = 1.5;
   of.segments[static_cast<size_t>(Segment::data_wait)] = 0.4;
-  EXPECT_DOUBLE_EQ(part(parts_of(of), start), 2);
-  EXPECT_DOUBLE_EQ(part(parts_of(of), data_wait), 0);
+  EXPECT_DOUBLE_EQ(part(parts_of(of), Part::start), 2);
+  EXPECT_DOUBLE_EQ(part(parts_of(of), Part::data_wait), 0);
 }
 
 TEST(Goodput, the_parts_of_a_process_are_its_age) {
@@ -53,17 +53,17 @@ TEST(Goodput, the_parts_of_a_process_are_its_age) {
   of.segments[static_cast<size_t>(Segment::checkpoint_stall)] = 1;
   of.segments[static_cast<size_t>(Segment::paused)] = 0.5;
   GoodputParts parts = parts_of(of);
-  EXPECT_DOUBLE_EQ(part(parts, start), 3);
-  EXPECT_DOUBLE_EQ(part(parts, data_wait), 4);
-  EXPECT_DOUBLE_EQ(part(parts, evaluation), 2);
-  EXPECT_DOUBLE_EQ(part(parts, checkpoint_stall), 1);
-  EXPECT_DOUBLE_EQ(part(parts, paused), 100.5);
-  EXPECT_DOUBLE_EQ(part(parts, effective), 9.5);
+  EXPECT_DOUBLE_EQ(part(parts, Part::start), 3);
+  EXPECT_DOUBLE_EQ(part(parts, Part::data_wait), 4);
+  EXPECT_DOUBLE_EQ(part(parts, Part::evaluation), 2);
+  EXPECT_DOUBLE_EQ(part(parts, Part::checkpoint_stall), 1);
+  EXPECT_DOUBLE_EQ(part(parts, Part::paused), 100.5);
+  EXPECT_DOUBLE_EQ(part(parts, Part::effective), 9.5);
   EXPECT_DOUBLE_EQ(sum(parts), 120);
   of.over_s = 15;  // the loop was over after 17 s
   parts = parts_of(of);
-  EXPECT_DOUBLE_EQ(part(parts, end), 3);
-  EXPECT_DOUBLE_EQ(part(parts, effective), 6.5);
+  EXPECT_DOUBLE_EQ(part(parts, Part::end), 3);
+  EXPECT_DOUBLE_EQ(part(parts, Part::effective), 6.5);
   EXPECT_DOUBLE_EQ(sum(parts), 120);
 }
 
@@ -73,8 +73,8 @@ TEST(Goodput, an_evaluation_before_the_first_step_is_no_start) {
   of.before_first[static_cast<size_t>(Segment::eval)] = 5;
   of.segments[static_cast<size_t>(Segment::eval)] = 6;
   const GoodputParts parts = parts_of(of);
-  EXPECT_DOUBLE_EQ(part(parts, start), 3);
-  EXPECT_DOUBLE_EQ(part(parts, evaluation), 6);
+  EXPECT_DOUBLE_EQ(part(parts, Part::start), 3);
+  EXPECT_DOUBLE_EQ(part(parts, Part::evaluation), 6);
   EXPECT_DOUBLE_EQ(sum(parts), 20);
 }
 
@@ -87,10 +87,10 @@ TEST(Goodput, what_follows_a_save_is_lost_with_a_kill) {
   EXPECT_EQ(second.steps, 6);
   EXPECT_EQ(second.processes, 2);
   EXPECT_EQ(second.interruptions, 1);
-  EXPECT_DOUBLE_EQ(second.part(lost), 8);
-  EXPECT_DOUBLE_EQ(second.part(effective), 5);
-  EXPECT_DOUBLE_EQ(second.part(data_wait), 2);
-  EXPECT_DOUBLE_EQ(second.part(down), 12);
+  EXPECT_DOUBLE_EQ(second.part(Part::lost), 8);
+  EXPECT_DOUBLE_EQ(second.part(Part::effective), 5);
+  EXPECT_DOUBLE_EQ(second.part(Part::data_wait), 2);
+  EXPECT_DOUBLE_EQ(second.part(Part::down), 12);
   EXPECT_DOUBLE_EQ(second.wall_s(), 30);
   EXPECT_DOUBLE_EQ(second.closure_error(), 0);
 
@@ -110,8 +110,8 @@ TEST(Goodput, two_kills_without_a_save_are_one_recovery) {
   record = at_moment(record, course(6, 0), moment(17), 3);
   record = gone_on_from(taken_up(record, moment(20)), nullptr, 0);
   EXPECT_EQ(record.lost_steps, 10);
-  EXPECT_DOUBLE_EQ(record.part(start), 6);
-  EXPECT_DOUBLE_EQ(record.part(lost), 7 + 3);
+  EXPECT_DOUBLE_EQ(record.part(Part::start), 6);
+  EXPECT_DOUBLE_EQ(record.part(Part::lost), 7 + 3);
   EXPECT_FALSE(recovered(record, 7, 30));
   EXPECT_TRUE(recovered(record, 8, 31));
   EXPECT_EQ(record.recoveries, 1);
@@ -128,9 +128,9 @@ TEST(Goodput, a_process_that_was_killed_before_it_knew_is_taken_up_as_well) {
   const Goodput third = gone_on_from(taken_up(second, moment(25)), &saved, 5);
   EXPECT_EQ(third.lost_steps, 2);
   EXPECT_EQ(third.processes, 3);
-  EXPECT_DOUBLE_EQ(third.part(start), 3 + 4);
-  EXPECT_DOUBLE_EQ(third.part(down), 8 + 1);
-  EXPECT_DOUBLE_EQ(third.part(lost), 2);
+  EXPECT_DOUBLE_EQ(third.part(Part::start), 3 + 4);
+  EXPECT_DOUBLE_EQ(third.part(Part::down), 8 + 1);
+  EXPECT_DOUBLE_EQ(third.part(Part::lost), 2);
   EXPECT_DOUBLE_EQ(third.closure_error(), 0);
 }
 
@@ -140,7 +140,7 @@ TEST(Goodput, who_was_stopped_after_his_save_has_lost_nothing) {
   stopped.end = ProcessEnd::interrupted;
   stopped.in_loop = false;
   const Goodput next = gone_on_from(taken_up(stopped, moment(12)), &saved, 5);
-  EXPECT_DOUBLE_EQ(next.part(lost), 0);
+  EXPECT_DOUBLE_EQ(next.part(Part::lost), 0);
   EXPECT_EQ(next.interruptions, 1);
   EXPECT_DOUBLE_EQ(next.closure_error(), 0);
 }
@@ -150,7 +150,7 @@ TEST(Goodput, what_passes_after_the_last_step_is_no_part_of_the_training) {
   done.end = ProcessEnd::completed;
   const Goodput next = taken_up(done, moment(5000));
   EXPECT_DOUBLE_EQ(next.wall_s(), 10);
-  EXPECT_DOUBLE_EQ(next.part(down), 0);
+  EXPECT_DOUBLE_EQ(next.part(Part::down), 0);
   EXPECT_EQ(next.interruptions, 0);
   EXPECT_FALSE(next.recovering);
   EXPECT_DOUBLE_EQ(next.closure_error(), 0);
@@ -159,7 +159,7 @@ TEST(Goodput, what_passes_after_the_last_step_is_no_part_of_the_training) {
 TEST(Goodput, over_a_restart_of_the_machine_the_systems_clock_counts) {
   const Goodput killed = at_moment(begun(1000), course(10, 0), moment(1010), 5);
   const Goodput next = taken_up(killed, moment(30, "second"));  // 5030 s, less 1010
-  EXPECT_DOUBLE_EQ(next.part(down), 4020);
+  EXPECT_DOUBLE_EQ(next.part(Part::down), 4020);
   EXPECT_DOUBLE_EQ(next.wall_s(), 4030);
   EXPECT_DOUBLE_EQ(next.closure_error(), 0);
   EXPECT_DOUBLE_EQ(passed_s({"a", 5, 100}, {"b", 1, 90}), 0);  // somebody has set it back
@@ -167,7 +167,7 @@ TEST(Goodput, over_a_restart_of_the_machine_the_systems_clock_counts) {
 
 TEST(Goodput, time_that_was_not_handed_on_shows) {
   Goodput record = at_moment(begun(0), course(10, 0), moment(10), 5);
-  record.parts_s[static_cast<size_t>(effective)] -= 1;
+  record.parts_s[static_cast<size_t>(Part::effective)] -= 1;
   EXPECT_DOUBLE_EQ(record.closure_error(), 0.1);
 }
 
