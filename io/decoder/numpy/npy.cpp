@@ -49,7 +49,7 @@ Type type_of(std::string_view text) {
   const size_t end = text.find(quote, 1);
   const std::string_view descr = text.substr(1, end == text.npos ? 0 : end - 1);
   constexpr std::string_view kOrders = "<|=>";
-  if (descr.size() < 3 || kOrders.find(descr[0]) == kOrders.npos) {
+  if (descr.size() < 2 || kOrders.find(descr[0]) == kOrders.npos) {
     fail_corrupt("names no type that is known");
   }
   uint64_t bytes = 0;
