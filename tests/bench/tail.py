@@ -36,7 +36,7 @@ CASES = [("plain", False, None, 2, True),
 def make_data(folder):
     pixels = random.Random(1)
     for number in range(FILES):
-        path = folder / f"class{number % 4}" / f"{number:05}.raw"
+        path = folder / f"class{number % 4}" / f"{number:05}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pixels.randbytes(SIDE * SIDE * 3))
 

@@ -79,13 +79,13 @@ INSTANTIATE_TEST_SUITE_P(Types, ReadySamplesOf,
                          ::testing::Values("prefetched", "device_prefetched"));
 
 TEST(ReadySamplesAhead, no_batch_but_the_last_waits_for_a_sample_that_hangs) {
-  ReadySamples in_order;
-  const int64_t slow =
-      samples_of(*in_order.make(kPrefetched + std::string(", in_order: true")), 0)[2];
+  ReadySamples probe;  // one worker has nobody to exchange places with
+  const std::string alone = "type: prefetched, workers: 1, order: window, window: 20";
+  const int64_t slow = samples_of(*probe.make(alone), 0)[2];
   FakeDataset data(50);
   data.hang(slow);
   ReadySamples ready(data);
-  const auto loader = ready.make(kPrefetched);
+  const auto loader = ready.make(kPrefetched + std::string(", order: window, window: 20"));
   loader->start(0, 0);
   std::vector<int64_t> samples;
   for (int64_t batch = 0; batch + 1 < loader->batches(); ++batch)
