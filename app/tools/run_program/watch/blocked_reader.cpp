@@ -21,6 +21,8 @@ constexpr size_t kMostPolled = 16;
 std::string memory_of(pid_t pid, uint64_t address, size_t size) {
   std::string bytes(size, '\0');
   iovec here{.iov_base = bytes.data(), .iov_len = size};
+  // The other process's address.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   iovec there{.iov_base = reinterpret_cast<void*>(address), .iov_len = size};
   const ssize_t count = ::process_vm_readv(pid, &here, 1, &there, 1, 0);
   bytes.resize(count > 0 ? static_cast<size_t>(count) : 0);

@@ -30,11 +30,12 @@ struct Watched {
     }
   }
   // Its main thread does that.
-  void process(pid_t pid, pid_t parent, std::vector<std::string> command, const Shares& shares) {
+  void process(pid_t pid, pid_t parent, const std::vector<std::string>& command,
+               const Shares& shares) {
     samples.processes.push_back({.pid = pid,
                                  .parent = parent,
                                  .name = command.front(),
-                                 .command = std::move(command),
+                                 .command = command,
                                  .begin_s = 0,
                                  .end_s = 10,
                                  .cores = 4});
