@@ -137,6 +137,7 @@ ExitCode finish(const RunProgramArguments& arguments, const ProgramSamples& samp
   const ProgramVerdict verdict = judge_program(samples, io);
   nlohmann::json record = program_record(samples, io, verdict);
   const ResultTable totals = totals_of(io, log);
+  record["log"] = to_text(log);
   record["io"] = totals.record_json();
   if (!io.tiers.empty()) record["tiers"] = tiers_json(io.tiers);
   const std::string text = json_text(record);
