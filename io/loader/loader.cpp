@@ -10,6 +10,10 @@ Registry<Loader>& Registry<Loader>::global() {
   return registry;
 }
 
+EnumNames<Filling> enum_names(Filling) {
+  return {{"together", Filling::together}, {"apart", Filling::apart}};
+}
+
 EnumNames<SampleOrder> enum_names(SampleOrder) {
   return {{"permutation", SampleOrder::permutation},   {"window", SampleOrder::window},
           {"local_files", SampleOrder::local_files},   {"global_files", SampleOrder::global_files},

@@ -78,6 +78,12 @@ struct LoaderInfo {
   }
 };
 
+// Who fills a batch. together: all workers the one that is needed next, and those ahead of it over
+// the end of the epoch. apart: each worker a batch of its own, and none before its epoch has begun,
+// as PyTorch's DataLoader does.
+enum class Filling { together, apart };
+EnumNames<Filling> enum_names(Filling);
+
 // The options of every loader, so that a sweep changes nothing but loader.type. Options that a type
 // has no use for stand in its kIdle (config.h). A value. A loader that says more of itself derives
 // from it and has an info() of its own.
@@ -98,6 +104,7 @@ struct LoaderOptions {
   bool single_file_stays = false;
   bool drop_last = true;
   bool in_order = true;
+  Filling filling = Filling::together;
   bool digest = false;
   template <class V>
   void visit(V& v) {
@@ -147,6 +154,10 @@ struct LoaderOptions {
       "whatever has been read of the batches ahead, so that none waits for one slow read; each "
       "epoch still has each sample once. Batches are then others in each run, and a resume within "
       "an epoch may leave out some samples and take others twice.");
+    v("filling", filling,
+      same_results("Who fills a batch. `together`: all workers the one that is needed next, and "
+                   "what is ahead goes on over the end of an epoch. `apart`: each worker one of "
+                   "its own, and none before its epoch, as PyTorch's DataLoader does."));
     v("digest", digest,
       same_results("Whether the XXH3-128 digest of every batch is written into digests.csv."));
   }

@@ -28,14 +28,15 @@ int64_t parts_of(int64_t samples, int64_t size) {
   return size == 0 ? 0 : (samples + size - 1) / size;
 }
 
-}  // namespace
-
-EnumNames<Filling> enum_names(Filling) {
-  return {{"together", Filling::together}, {"apart", Filling::apart}};
+// Where nothing is made ahead, and for a device, batches are filled together.
+bool fills_apart(const LoaderOptions& options, const LoaderInfo& info) {
+  return options.filling == Filling::apart && info.host_batches_ahead > 0 &&
+         info.device_batches_ahead == 0;
 }
 
-Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs,
-                   Filling filling)
+}  // namespace
+
+Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs)
     : options_(options),
       sampler_(options, inputs.shard, inputs.dataset, inputs.split, inputs.seed),
       spec_(inputs.decoder.spec()),
@@ -47,11 +48,11 @@ Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const I
                info.host_batches_ahead > 0 && !info.resident
                    ? inputs.meter.add_queue("ready", info.host_batches_ahead)
                    : nullptr,
-               filling == Filling::apart),
+               fills_apart(options, info)),
       ahead_(static_cast<size_t>(info.host_batches_ahead)),
       samples_ahead_(sampler_.part(0).size > 0 ? info.samples_ahead : 0),
       resident_(info.resident),
-      over_epochs_(filling == Filling::together),
+      over_epochs_(!fills_apart(options, info)),
       largest_first_(inputs.dataset, inputs.split),
       hints_(sampler_, inputs.dataset, inputs.split,
              info.host_batches_ahead + info.samples_ahead > 0) {

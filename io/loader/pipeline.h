@@ -15,12 +15,6 @@
 
 namespace stoker {
 
-// Who fills a batch. together: all workers the one that is needed next, and those ahead of it over
-// the end of the epoch. apart: each worker a batch of its own, and none before its epoch has begun,
-// as PyTorch's DataLoader does.
-enum class Filling { together, apart };
-EnumNames<Filling> enum_names(Filling);
-
 // The one mechanism behind all loaders of this folder: batches are begun in order, up to
 // LoaderInfo::host_batches_ahead of them before they are asked for, and the first samples_ahead
 // samples of those behind them, over the end of the epoch into the next one; with 0 ahead, only the
@@ -30,9 +24,8 @@ EnumNames<Filling> enum_names(Filling);
 class Pipeline : public Loader {
  public:
   // `info`: what the options say of the loader. Throws what Sampler throws, and std::bad_alloc.
-  // apart: with no samples ahead.
-  Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs,
-           Filling filling = Filling::together);
+  // Batches are filled apart only where they are made ahead, and for no device.
+  Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs);
   // What was ahead is lost; returns when no worker is at it.
   ~Pipeline() override;
 

@@ -6,7 +6,7 @@ namespace stoker {
 namespace {
 
 struct ThreadedOptions : LoaderOptions {
-  static constexpr std::array kIdle{"prefetch_batches", "device_batches", "in_order"};
+  static constexpr std::array kIdle{"prefetch_batches", "device_batches", "in_order", "filling"};
   void check(const Section& section) const {
     LoaderOptions::check(section);
     check_in_order(section);
@@ -28,16 +28,7 @@ class Threaded final : public Pipeline {
 };
 
 struct PrefetchedOptions : LoaderOptions {
-  Filling filling = Filling::together;
   static constexpr std::array kIdle{"device_batches", "samples_ahead"};
-  template <class V>
-  void visit(V& v) {
-    LoaderOptions::visit(v);
-    v("filling", filling,
-      same_results("Who fills a batch. `together`: all workers the one that is needed next, and "
-                   "what is ahead goes on over the end of an epoch. `apart`: each worker one of "
-                   "its own, and none before its epoch, as PyTorch's DataLoader does."));
-  }
   LoaderInfo info() const { return LoaderOptions::info(prefetch_batches); }
 };
 
@@ -46,7 +37,7 @@ class Prefetched final : public Pipeline {
  public:
   using Options = PrefetchedOptions;
   Prefetched(const Options& options, const Inputs& inputs)
-      : Pipeline(options, options.info(), inputs, options.filling) {}
+      : Pipeline(options, options.info(), inputs) {}
 };
 
 STOKER_REGISTER(Loader, "threaded", Threaded);

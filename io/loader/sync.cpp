@@ -8,7 +8,8 @@ namespace {
 
 struct SyncOptions : LoaderOptions {
   static constexpr std::array kIdle{"workers",        "pin_workers",   "prefetch_batches",
-                                    "device_batches", "samples_ahead", "in_order"};
+                                    "device_batches", "samples_ahead", "in_order",
+                                    "filling"};
   void check(const Section& section) const {
     LoaderOptions::check(section);
     check_in_order(section);

@@ -17,7 +17,7 @@ namespace stoker {
 namespace {
 
 struct DevicePrefetchedOptions : LoaderOptions {
-  static constexpr std::array kIdle{"samples_ahead"};
+  static constexpr std::array kIdle{"samples_ahead", "filling"};
   LoaderInfo info() const { return LoaderOptions::info(prefetch_batches, device_batches); }
 };
 

@@ -13,7 +13,7 @@ namespace stoker {
 namespace {
 
 struct DeviceResidentOptions : LoaderOptions {
-  static constexpr std::array kIdle{"device_batches", "samples_ahead", "in_order"};
+  static constexpr std::array kIdle{"device_batches", "samples_ahead", "in_order", "filling"};
   void check(const Section& section) const {
     LoaderOptions::check(section);
     check_in_order(section);

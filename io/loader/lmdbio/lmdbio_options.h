@@ -49,8 +49,8 @@ struct LmdbioOptions : LoaderOptions {
   int64_t commit = 1000;
   // A thread of each rank reads and decodes, and records come in the order of their keys.
   static constexpr std::array kIdle{
-      "workers", "pin_workers",  "device_batches", "samples_ahead",     "shuffle", "order",
-      "window",  "cycle_length", "block_length",   "single_file_stays", "in_order"};
+      "workers", "pin_workers",  "device_batches", "samples_ahead",     "shuffle",  "order",
+      "window",  "cycle_length", "block_length",   "single_file_stays", "in_order", "filling"};
   // Records are read in the order in which they lie, and 4 batches ahead (Caffe's PREFETCH_COUNT).
   LmdbioOptions() {
     shuffle = false;
