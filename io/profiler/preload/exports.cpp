@@ -95,56 +95,6 @@ stoker_export_empty:
 
 .set stoker_number, 0
 )" STOKER_EXPORTS(STOKER_EXPORT));
-#elif defined(__aarch64__)
-asm(R"(
-.text
-.type stoker_export_empty, %function
-stoker_export_empty:
-  stp x29, x30, [sp, #-224]!
-  mov x29, sp
-  stp x0, x1, [sp, #16]
-  stp x2, x3, [sp, #32]
-  stp x4, x5, [sp, #48]
-  stp x6, x7, [sp, #64]
-  str x8, [sp, #80]
-  stp q0, q1, [sp, #96]
-  stp q2, q3, [sp, #128]
-  stp q4, q5, [sp, #160]
-  stp q6, q7, [sp, #192]
-  mov x0, x16
-  bl stoker_resolve
-  mov x16, x0
-  ldp x0, x1, [sp, #16]
-  ldp x2, x3, [sp, #32]
-  ldp x4, x5, [sp, #48]
-  ldp x6, x7, [sp, #64]
-  ldr x8, [sp, #80]
-  ldp q0, q1, [sp, #96]
-  ldp q2, q3, [sp, #128]
-  ldp q4, q5, [sp, #160]
-  ldp q6, q7, [sp, #192]
-  ldp x29, x30, [sp], #224
-  br x16
-.size stoker_export_empty, .-stoker_export_empty
-
-.macro stoker_export name
-.globl \name
-.type \name, %function
-.p2align 4
-\name:
-  adrp x16, stoker_slots+8*stoker_number
-  ldr x16, [x16, #:lo12:stoker_slots+8*stoker_number]
-  cbz x16, 1f
-  br x16
-1:
-  mov x16, #stoker_number
-  b stoker_export_empty
-.size \name, .-\name
-.set stoker_number, stoker_number+1
-.endm
-
-.set stoker_number, 0
-)" STOKER_EXPORTS(STOKER_EXPORT));
 #else
 #error "the preloaded library knows x86-64 and AArch64"
 #endif
