@@ -44,9 +44,9 @@ class Tuning {
     TuneMachine& machine = answer.machine;
     machine.cores = usable_cores();
     machine.memory = read_system_stats({}).memory.available.value_or(uint64_t{4} << 30) / 2;
-    answer.ways =
-        ways_of(experiment_, data_,
-                {arguments_.alternatives, arguments_.same_results, machine.memory}, answer.advice);
+    const TuneWayOptions options{load_experiment(arguments_.config, arguments_.overrides),
+                                 arguments_.alternatives, arguments_.same_results, machine.memory};
+    answer.ways = ways_of(experiment_, data_, options, answer.advice);
     calibrate(answer.ways.front(), machine);
     for (size_t number = 0; number < answer.ways.size(); ++number) add_way(number, answer);
     answer.found = search(answer);

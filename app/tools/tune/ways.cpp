@@ -76,8 +76,8 @@ class Ways {
   void add_copies() {
     const Component<Storage>& tier = experiment_.storage.at(tier_);
     const StorageInfo info = tier.info();
-    const bool cached = !info.emulated && !info.folders.empty();
-    if (cached || info.keeps_copies || info.in_memory || !repeats(experiment_, data_)) return;
+    const bool by_pages = !info.emulated && !info.folders.empty();
+    if (by_pages || info.keeps_copies || info.in_memory || !repeats(experiment_, data_)) return;
     const uint64_t limit = data_.bytes + data_.bytes / 8;
     if (!fits("copies of all files in memory", limit)) return;
     const Node cached = mapping({entry("type", "cached"), entry("limit", fmt::format("{}", limit)),
