@@ -96,6 +96,6 @@ stoker_export_empty:
 .set stoker_number, 0
 )" STOKER_EXPORTS(STOKER_EXPORT));
 #else
-#error "the preloaded library knows x86-64 and AArch64"
+#error "the preloaded library knows x86-64 alone"
 #endif
 // NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
