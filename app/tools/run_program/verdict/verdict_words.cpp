@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -81,9 +82,20 @@ std::string common_folder(const std::vector<std::string>& paths) {
   return common;
 }
 
+// Files of the file system that was waited for longest, most time first.
+std::vector<BlockedOn> files_of_slowest_mount(const ProgramSamples& samples) {
+  std::vector<BlockedOn> files = data_files(samples);
+  std::map<std::string, double> seconds;
+  for (const BlockedOn& file : files) seconds[file.mount] += file.seconds;
+  const auto slowest =
+      std::ranges::max_element(seconds, {}, [](const auto& of) { return of.second; });
+  std::erase_if(files, [&](const BlockedOn& file) { return file.mount != slowest->first; });
+  return files;
+}
+
 // Folder and file system of what took most of the time.
 std::string storage_place(const VerdictMatter& matter) {
-  const std::vector<BlockedOn> files = data_files(matter.samples);
+  const std::vector<BlockedOn> files = files_of_slowest_mount(matter.samples);
   std::vector<std::string> paths;
   double all = 0;
   for (const BlockedOn& file : files) all += file.seconds;

@@ -169,9 +169,12 @@ Blocked BlockedReader::on_socket(pid_t pid, const std::string& inode) {
 }
 
 Blocked BlockedReader::on_path(pid_t pid, uint64_t address) {
-  // A page is read at most, so that a name near the end of a mapping is read, too.
+  // Page by page, so that a name near the end of a mapping is read, too.
   constexpr uint64_t kPage = 4096;
   std::string name = memory_of(pid, address, kPage - address % kPage);
+  if (!name.empty() && name.find('\0') == std::string::npos) {
+    name += memory_of(pid, address + name.size(), kPage);
+  }
   name.resize(std::min(name.find('\0'), name.size()));
   if (!name.starts_with('/') && !name.empty()) {
     name = std::string(files_.link(fmt::format("/proc/{}/cwd", pid))) + "/" + name;

@@ -96,6 +96,7 @@ TEST(ProgramVerdict, workers_that_are_blocked_in_files_are_storage) {
   program.process(1, 0, kTrain, kWaitsForWorkers);
   program.process(2, 1, kTrain, {{Doing::in_file, 0.8}, {Doing::on_core, 0.2}});
   program.samples.blocked = {{"/usr/lib/x.so", "ext4 a at /", Doing::in_file, 9},
+                             {"/home/u/names.csv", "ext4 a at /", Doing::in_file, 5},
                              {"/data/a/1.jpg", "nfs s at /data", Doing::in_file, 4},
                              {"/data/b/2.jpg", "nfs s at /data", Doing::in_file, 4}};
   const ProgramVerdict verdict = program.judge();

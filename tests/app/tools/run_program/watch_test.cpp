@@ -1,7 +1,11 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <thread>
@@ -13,6 +17,7 @@
 #include "app/tools/run_program/watch/system_calls.h"
 #include "app/tools/run_program/watch/task_files.h"
 #include "app/tools/run_program/watch/thread_meter.h"
+#include "tests/support/temporary_directory.h"
 
 namespace stoker {
 namespace {
@@ -100,6 +105,36 @@ TEST(BlockedReader, a_thread_that_reads_a_pipe_is_seen_to_do_so) {
   reader.join();
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+TEST(BlockedReader, a_name_that_lies_in_two_pages_is_read_whole) {
+  const TemporaryDirectory folder;
+  const std::string name = folder / "fifo";
+  ASSERT_EQ(::mkfifo(name.c_str(), 0600), 0);
+  constexpr size_t kPage = 4096, kBefore = 8;
+  void* const pages =
+      ::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  char* const place = static_cast<char*>(pages) + kPage - kBefore;
+  std::memcpy(place, name.c_str(), name.size() + 1);
+  std::atomic<pid_t> tid{0};
+  std::thread opener([&] {
+    tid = ::gettid();
+    ::close(::open(place, O_RDONLY));
+  });
+  TaskFiles files;
+  BlockedReader blocked(files);
+  std::string seen;
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (seen.empty() && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (tid != 0) seen = blocked.read(::getpid(), tid, 'S').path;
+  }
+  EXPECT_EQ(seen, name);
+  const int writer = ::open(name.c_str(), O_RDWR);
+  opener.join();
+  ::close(writer);
+  ::munmap(pages, 2 * kPage);
 }
 
 TEST(MachineWatch, both_versions_of_cgroups_say_how_long_a_limit_has_stopped_one) {
