@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "app/base/progress_line.h"
-#include "app/tools/doctor/expected_gain.h"
 #include "io/core/text/json.h"
 
 namespace stoker {
@@ -34,12 +33,6 @@ void print_trial(const Trial& trial) {
       100 * trial.difference.low, 100 * trial.difference.high, verdict);
 }
 
-std::string expected_text(std::optional<double> gain) {
-  if (!gain) return "";
-  return fmt::format("by the simulator, the first proposal brings {:+.0f} % images/s\n",
-                     100 * *gain);
-}
-
 // The first finding decides, and has something to try.
 bool proposes(const Verdict& verdict) {
   return !verdict.findings.empty() && verdict.findings.front().cause == verdict.cause &&
@@ -63,11 +56,7 @@ ExitCode examine_run(const DoctorArguments& arguments) {
   const RunFiles run = read_run_outcome(newest_run(arguments.run, true));
   if (run.directory != arguments.run) print_note("the newest run: " + run.directory);
   const Verdict verdict = using_files_of({run.directory}, [&] { return verdict_of(run); });
-  std::optional<double> expected;
-  if (proposes(verdict)) {
-    expected = expected_gain(run.directory, verdict.findings.front().overrides);
-  }
-  if (!arguments.json) fmt::print("{}{}", to_text(verdict), expected_text(expected));
+  if (!arguments.json) fmt::print("{}", to_text(verdict));
   std::fflush(stdout);
   std::optional<Trial> trial;
   if (arguments.verify && proposes(verdict)) {
@@ -75,7 +64,6 @@ ExitCode examine_run(const DoctorArguments& arguments) {
   }
   if (arguments.json) {
     nlohmann::json json = verdict;
-    if (expected) json["expected_gain"] = *expected;
     if (trial) json["verified"] = *trial;
     fmt::print("{}\n", json_text(json, 2));
   } else if (trial) {

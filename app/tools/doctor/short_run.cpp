@@ -70,6 +70,7 @@ ShortRun short_run(const ShortRunOptions& options) {
   }
   ShortRun run;
   run.took_s = seconds(Clock::now() - begin);
+  if (asked && child.output.empty()) return run;  // it was still being set up
   run.summary = parse_json(child.output);
   run.directory = newest_run(options.directory, true);
   return run;
@@ -87,6 +88,7 @@ double device_limit(const nlohmann::json& summary) {
 
 std::vector<Piece> steady_pieces(const std::string& directory, const nlohmann::json& summary,
                                  const SteadyFrom& from) {
+  if (directory.empty()) return {};
   const std::vector<Row> rows = steady_rows(Table::read(directory + "/steps.csv"), from);
   const double limit = device_limit(summary);
   Course course;

@@ -107,11 +107,21 @@ class Search {
     }
     return found;
   }
-  std::optional<size_t> find(const TuneCandidate& wanted) const {
-    const auto found = std::ranges::find_if(
-        candidates_, [&](const TuneCandidate& each) { return each.same(wanted); });
-    if (found == candidates_.end() || !found->measurable) return std::nullopt;
-    return static_cast<size_t>(found - candidates_.begin());
+  // The same by another loader, with as many batches ahead, or the nearest number that it can have.
+  std::optional<size_t> with_loader(size_t from, const std::string& loader) const {
+    TuneCandidate wanted = candidates_[from];
+    wanted.loader = loader;
+    std::optional<size_t> found;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      TuneCandidate alike = candidates_[i];
+      alike.prefetch = wanted.prefetch;
+      if (!alike.same(wanted) || !candidates_[i].measurable) continue;
+      const auto apart = [&](size_t each) {
+        return std::abs(candidates_[each].prefetch - wanted.prefetch);
+      };
+      if (!found || apart(i) < apart(*found)) found = i;
+    }
+    return found;
   }
   // The next in one direction: of the same way and loader, with the other number as it is.
   std::optional<size_t> next(size_t from, int64_t TuneCandidate::*number, int direction) const {
@@ -136,9 +146,7 @@ class Search {
     if (more) add(next(*more, &TuneCandidate::workers, 1));  // a step is a half: two are a double
     add(next(from, &TuneCandidate::prefetch, 1));
     for (const TuneCandidate& other : candidates_) {
-      TuneCandidate wanted = candidates_[from];
-      wanted.loader = other.loader;
-      if (other.loader != candidates_[from].loader) add(find(wanted));
+      if (other.loader != candidates_[from].loader) add(with_loader(from, other.loader));
     }
     add(more);
     add(next(from, &TuneCandidate::workers, -1));

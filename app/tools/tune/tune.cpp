@@ -14,6 +14,7 @@
 #include "app/tools/simulate/measured.h"
 #include "app/tools/tune/answer.h"
 #include "app/tools/tune/runs.h"
+#include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
@@ -74,6 +75,12 @@ class Tuning {
     for (int attempt = 0; attempt < 3; ++attempt, length *= 3) {
       run = runs_.run(overrides, length);
       if (number_at(run.summary, "step_duration_s.count").value_or(0) >= 3) break;
+    }
+    if (run.directory.empty()) {
+      throw Error(ExitCode::environment,
+                  fmt::format("tune: the training did not begin within {:.1f} s: give it more time "
+                              "(--seconds)",
+                              run.took_s));
     }
     try {
       MeasuredInputs found = measured_inputs(run.directory);

@@ -77,7 +77,8 @@ class Ways {
     const Component<Storage>& tier = experiment_.storage.at(tier_);
     const StorageInfo info = tier.info();
     const bool in_page_cache = !info.emulated && !info.folders.empty();
-    if (in_page_cache || info.keeps_copies || info.in_memory || !repeats(experiment_, data_)) return;
+    if (in_page_cache || info.keeps_copies || info.in_memory || !repeats(experiment_, data_))
+      return;
     const uint64_t limit = data_.bytes + data_.bytes / 8;
     if (!fits("copies of all files in memory", limit)) return;
     const Node cached = mapping({entry("type", "cached"), entry("limit", fmt::format("{}", limit)),

@@ -166,9 +166,9 @@ class Choosing {
     const std::string& tier = options_.storage.name;
     throw Error(ExitCode::environment,
                 fmt::format("dataset: no object fits '{}'{}: set dataset.train to a pattern of "
-                            "shards that are there, or write some by `stoker dataset convert "
-                            "CONFIG DIRECTORY --format {}` and set storage.{}.root=DIRECTORY",
-                            options_.train, pattern.others(tier_, tier), options_.format, tier));
+                            "shards that are there, or write some by `{}` and set "
+                            "storage.{}.root=DIRECTORY",
+                            options_.train, pattern.others(tier_, tier), options_.made_by, tier));
   }
 
   void remark_missing(const Pattern& pattern, const char* option, const std::string& text) const {

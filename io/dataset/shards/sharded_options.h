@@ -45,13 +45,13 @@ struct ShardedOptions {
   ByteSize read_ahead{uint64_t{256} << 20};
   int64_t readers = 1;
   OnError on_error;
-  // The name of the format, under which `stoker dataset convert` writes it; for messages.
-  const char* format;
+  // The command that writes some into DIRECTORY; for messages.
+  std::string made_by;
   ShardedOptions(const char* format, std::string train_default, std::string test_default)
       : train(std::move(train_default)),
         test(test_default),
         usual_test(std::move(test_default)),
-        format(format) {}
+        made_by(std::string("stoker dataset convert CONFIG DIRECTORY --format ") + format) {}
   template <class V>
   void visit(V& v) {
     v.required("storage", storage, same_results("The tier that holds the shards."));

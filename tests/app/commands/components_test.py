@@ -62,7 +62,7 @@ class Page(unittest.TestCase):
         self.assertLessEqual({"workers", "prefetch_batches", "device_batches"}, everything)
         self.assertEqual(everything - shown["prefetched"], {"device_batches"})
         self.assertEqual(everything - shown["sync"],
-                         {"workers", "pin_workers", "prefetch_batches", "device_batches"})
+                         {"workers", "pin_workers", "prefetch_batches", "device_batches", "in_order"})
         for loader in "sync", "threaded", "prefetched":
             stoker("check", "configs/quickstart.yaml", f"loader.type={loader}", "loader.workers=2",
                    "loader.prefetch_batches=3", "loader.device_batches=4", cwd=SOURCE)

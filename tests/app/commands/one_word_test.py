@@ -28,10 +28,11 @@ WORDS = {
     "loader.type=device_resident": ["decoder.augment={{}}"],
     "schedule.type=step": ["schedule.every_epochs=30"],
 }
-# A step of these needs what a test of its own has: a GPU, a server, objects in memory, pixels with a class each, or planes.
+# A step of these needs what a test of its own has: a GPU, a server, objects in memory, pixels with a class each, planes,
+# or arrays.
 ELSEWHERE = {"device.type=cuda", "storage.data.type=http", "storage.data.type=s3", "storage.data.type=memory",
              "model.type=tiramisu", "loss.type=pixel_cross_entropy", "evaluation.metric.type=iou", "decoder.type=planes",
-             "decoder.type=discard", "dataset.type=decoded"}
+             "decoder.type=discard", "dataset.type=decoded", "dataset.type=indexed_binary", "decoder.type=numpy"}
 
 
 class OneWord(StokerTest):

@@ -40,6 +40,7 @@ const std::map<std::string, std::string> kWords{
     {"dataset.type=tar_shards", "storage=<data>"},
     {"dataset.type=tfrecord", "storage=<data>"},
     {"dataset.type=hdf5", "storage=<data>"},
+    {"dataset.type=indexed_binary", "storage=<data>"},
     {"dataset.type=lmdb", "storage=<data>"},
     {"decoder.type=bytes", "decoder.augment.color_jitter=null"},
     {"loader.type=device_resident", "decoder.augment={}"},

@@ -82,7 +82,9 @@ class IndexedBinary final : public Sharded {
  public:
   struct Options : ShardedOptions {
     Options()
-        : ShardedOptions("indexed_binary", "train/*.indexed_binary", "test/*.indexed_binary") {}
+        : ShardedOptions("indexed_binary", "train/*.indexed_binary", "test/*.indexed_binary") {
+      made_by = "stoker import-dlio WORKLOAD --generate DIRECTORY";
+    }
   };
   IndexedBinary(const Options& options, const Inputs& inputs)
       : Sharded(options, inputs, std::make_unique<IndexedBinaryFormat>()) {}

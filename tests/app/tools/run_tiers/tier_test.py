@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import unittest
 
-from stoker import StokerTest, mounted, stoker, until, why_no_mount
+from stoker import STOKER, StokerTest, mounted, stoker, until, why_no_mount
 
 KIB = 1 << 10
 AS_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
@@ -15,6 +15,8 @@ OPEN_FUSE = 'mknod "$0" c 10 229 && chmod 666 "$0" && mount --bind "$0" /dev/fus
 
 
 class TierTest(StokerTest):
+    BESIDE = "/var/tmp"  # where another user may look
+
     def setUp(self):
         super().setUp()
         if reason := why_no_mount():
@@ -26,6 +28,10 @@ class TierTest(StokerTest):
         for name, content in self.files.items():
             (self.data / name).write_bytes(content)
         self.bytes = sum(map(len, self.files.values()))
+
+    def needs_the_program(self):
+        if subprocess.run([*AS_NOBODY, STOKER, "version"], check=False, capture_output=True, cwd="/").returncode != 0:
+            self.skipTest("another user cannot run the program where it lies")
 
     def run_in(self, tiers, script, *options, code=0, cwd=None, before=()):
         """(what the script printed, the figures)"""
@@ -82,6 +88,7 @@ class Seen(TierTest):
         if os.geteuid() == 0:
             if subprocess.run([*AS_NOBODY, "unshare", "-Urm", "true"], check=False, capture_output=True).returncode != 0:
                 self.skipTest("users have no namespaces here")
+            self.needs_the_program()
             for path in self.dir, self.data, self.data / "sub":
                 os.chown(path, 65534, 65534)
             before = ["unshare", "-m", "sh", "-c", OPEN_FUSE, str(self.dir / "fuse"), *AS_NOBODY]
@@ -101,6 +108,7 @@ class Refused(TierTest):
     def test_a_user_who_may_not_use_fuse_is_told_what_to_do(self):
         if os.geteuid() != 0 or os.stat("/dev/fuse").st_mode & 6:
             self.skipTest("everybody may use /dev/fuse here")
+        self.needs_the_program()
         self.dir.chmod(0o755)
         done = stoker("run", "--tier", f"{self.data}=hdd", "--", "true", cwd="/", code=3, before=AS_NOBODY)
         self.assertIn("run it as root", done.stderr)
