@@ -25,16 +25,16 @@
 namespace stoker {
 
 BatchJob::BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
-                   std::vector<int32_t> claims, std::optional<int64_t> open, JobGroup group)
+                   BatchClaims claims, JobGroup group)
     : batch_(std::move(batch)),
       epoch_(batch_.epoch),
       index_(batch_.index),
       samples_(std::move(samples)),
-      claims_(std::move(claims)),
+      claims_(std::move(claims.order)),
       spec_(spec),
       digest_(digest),
       group_(std::move(group)),
-      open_(open.value_or(batch_.size)),
+      open_(claims.open.value_or(batch_.size)),
       remaining_(batch_.size) {
   if (batch_.filler) group_.arrivals.reset();  // its sample is no other's, and counts nowhere
 }

@@ -25,6 +25,13 @@ struct JobGroup {
   std::stop_source stop = {};
 };
 
+// In which order places are claimed: as `order` says (LargestFirst), or where that is empty as they
+// come. The first `open` of them may be claimed; left out: all. A value.
+struct BatchClaims {
+  std::vector<int32_t> order = {};
+  std::optional<int64_t> open = {};
+};
+
 // One batch being filled by any number of workers: each claims the next place and fills it, and the
 // one that fills the last place finishes the batch: it lists what was skipped or tolerated, and
 // computes the digest. Any thread; claiming takes no lock. Errors of samples are kept until take().
@@ -37,11 +44,9 @@ class BatchJob : public std::enable_shared_from_this<BatchJob> {
  public:
   using Finished = std::function<void(const BatchJob&)>;
 
-  // Fills place i of `batch`, whose slot and labels are there, with samples[i] of its epoch. Places
-  // are claimed in the order of `claims` (LargestFirst), or where that is empty as they come. The
-  // first `open` of them may be claimed; left out: all.
+  // Fills place i of `batch`, whose slot and labels are there, with samples[i] of its epoch.
   BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
-           std::vector<int32_t> claims = {}, std::optional<int64_t> open = {}, JobGroup group = {});
+           BatchClaims claims = {}, JobGroup group = {});
 
   // Fills places until no place is left to claim. `finished` is called for each batch that this
   // call finished: this one, or with arrivals any. A sample's failure is never thrown here.

@@ -115,7 +115,7 @@ std::shared_ptr<BatchJob> Pipeline::make_job(Batch batch, std::vector<int64_t> s
   batch.pixels = slots_.acquire();
   batch.labels = std::make_shared<std::vector<int64_t>>(samples.size());
   return std::make_shared<BatchJob>(std::move(batch), std::move(samples), spec_, digest,
-                                    std::move(claims), open, group_);
+                                    BatchClaims{std::move(claims), open}, group_);
 }
 
 void Pipeline::begin_samples(size_t whole) {

@@ -59,6 +59,7 @@ std::vector<ColdResult::OfFileSystem> by_file_system(const std::vector<SurveyedF
     one.bytes += file.bytes;
   }
   std::vector<ColdResult::OfFileSystem> all;
+  all.reserve(found.size());
   for (auto& [type, one] : found) all.push_back(std::move(one));
   return all;
 }

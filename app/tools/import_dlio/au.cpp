@@ -78,7 +78,8 @@ std::vector<double> dlio_au(const DlioWorkload& workload, const Table& table) {
   const int64_t first = workload.excluded_first, last = workload.excluded_last;
   std::vector<double> all;
   double before = 0, computed_before = 0;  // where the epoch begins
-  for (const auto& [epoch, steps] : steps_of(table)) {
+  for (const auto& of_epoch : steps_of(table)) {
+    const std::vector<Step>& steps = of_epoch.second;
     const int64_t counted = std::ssize(steps) - first - last;
     if (counted >= 1) {
       const auto at = [&](int64_t i) {

@@ -179,7 +179,7 @@ std::string find_program(const std::string& program) {
   std::istringstream folders(variable == nullptr ? "/usr/bin:/bin" : variable);
   std::string found;
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string path = (folder.empty() ? "." : folder) + '/' + program;
+    std::string path = (folder.empty() ? "." : folder) + '/' + program;
     if (can_execute(path)) return path;
     if (is_file(path)) found = path;
   }

@@ -222,7 +222,7 @@ STOKER_EXPORTED int execle(const char* path, const char* first, ...) noexcept {
 STOKER_EXPORTED int posix_spawn(pid_t* pid, const char* path,
                                 const posix_spawn_file_actions_t* files,
                                 const posix_spawnattr_t* attributes, char* const words[],
-                                char* const environment[]) noexcept {
+                                char* const environment[]) {
   const auto call = stoker::below<stoker::Spawn>("posix_spawn", stoker::g_spawn);
   return stoker::with_own(environment, [&](char* const* with) {
     return call(pid, path, files, attributes, words, with);
@@ -232,7 +232,7 @@ STOKER_EXPORTED int posix_spawn(pid_t* pid, const char* path,
 STOKER_EXPORTED int posix_spawnp(pid_t* pid, const char* file,
                                  const posix_spawn_file_actions_t* files,
                                  const posix_spawnattr_t* attributes, char* const words[],
-                                 char* const environment[]) noexcept {
+                                 char* const environment[]) {
   const auto call = stoker::below<stoker::Spawn>("posix_spawnp", stoker::g_spawnp);
   return stoker::with_own(environment, [&](char* const* with) {
     return call(pid, file, files, attributes, words, with);

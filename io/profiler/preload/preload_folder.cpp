@@ -131,8 +131,9 @@ void PreloadFolder::collect_logs(bool only_ended) {
   for (const auto& entry : fs::directory_iterator(path_, error)) {
     if (entry.path().extension() != ".log") continue;
     auto process = read_preload_log(entry.path(), begin_ns_, only_ended);
-    if (process) collected_.push_back(*std::move(process));
-    if (process || !only_ended) ::unlink(entry.path().c_str());
+    const bool taken = process.has_value();
+    if (taken) collected_.push_back(*std::move(process));
+    if (taken || !only_ended) ::unlink(entry.path().c_str());
   }
 }
 

@@ -29,6 +29,8 @@ inline ssize_t read_link(int directory, const char* path, char* to, size_t bytes
   return ::syscall(SYS_readlinkat, directory, path, to, bytes);
 }
 inline void* map(size_t bytes, int fd) {
+  // The kernel's answer is an address.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<void*>(::syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
                                            MAP_SHARED | MAP_NORESERVE, fd, 0));
 }

@@ -44,7 +44,7 @@ class Tune(StokerTest):
         self.addCleanup(pathlib.Path(f"/dev/shm/sem.{node}").unlink, missing_ok=True)
         decoder = flow(type="slow", delay_ms=20, cores=1, node=node, inner=flow(type="turbojpeg", size=32))
         plugins = slow_decoder(1, 32)[0]
-        text = self.stoker("tune", self.config, *BUDGET, plugins, f"decoder={decoder}", "device.step_ms=1", "training.epochs=1").stdout
+        text = self.stoker("tune", self.config, "--seconds", 30, plugins, f"decoder={decoder}", "device.step_ms=1", "training.epochs=1").stdout
         self.assertIn("what binds: decoding", text)
         self.assertIn("short runs", text)
 
