@@ -11,7 +11,7 @@ namespace {
 
 std::optional<CheckpointShape> shape_of(const DlioModel& model) {
   for (const char* const name : {"llama3-8b", "llama3-70b", "llama3-405b", "llama3-1t"}) {
-    const CheckpointShape shape = find_shape(name);
+    CheckpointShape shape = find_shape(name);
     if (shape.hidden == model.hidden && shape.layers == model.layers && shape.ffn == model.ffn) {
       return shape;
     }
