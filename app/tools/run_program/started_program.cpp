@@ -2,7 +2,9 @@
 
 #include <elf.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,15 +12,14 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
-#include <thread>
 
 #include "io/core/error.h"
+#include "io/core/system/child_process.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -118,14 +119,6 @@ void give_signals_back() {
   former_handlers().clear();
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> result;
-  result.reserve(words.size() + 1);
-  for (const std::string& word : words) result.push_back(const_cast<char*>(word.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 // While it lives, signals that are to be passed on wait: until it is known to whom.
 class HeldSignals {
  public:
@@ -158,8 +151,8 @@ int spawn(pid_t& pid, const std::string& path, const std::vector<std::string>& w
   ::posix_spawnattr_setsigdefault(&attributes, &signals);
   ::posix_spawnattr_setsigmask(&attributes, &blocked);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  const int error = ::posix_spawn(&pid, path.c_str(), nullptr, &attributes, pointers(words).data(),
-                                  pointers(environment).data());
+  const int error = ::posix_spawn(&pid, path.c_str(), nullptr, &attributes,
+                                  exec_strings(words).data(), exec_strings(environment).data());
   ::posix_spawnattr_destroy(&attributes);
   return error;
 }
@@ -250,22 +243,11 @@ void StartedProgram::reap() {
 }
 
 std::optional<int> StartedProgram::wait_for(int milliseconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::milliseconds(milliseconds);
-  auto pause = std::chrono::microseconds(200);
-  while (!exit_code_) {
-    siginfo_t ended{};
-    const int failed =
-        ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
-    if ((failed != 0 && errno != EINTR) || ended.si_pid == pid_) {
-      reap();
-      continue;
-    }
-    const auto now = Clock::now();
-    if (now >= until) break;
-    std::this_thread::sleep_for(std::min<Clock::duration>(pause, until - now));
-    pause = std::min(pause * 2, std::chrono::microseconds(20'000));
-  }
+  if (exit_code_) return exit_code_;
+  if (!descriptor_) descriptor_ = FileDescriptor(::pidfd_open(pid_, 0));
+  if (!descriptor_) throw_errno("watch", "the program", errno);
+  pollfd ended{descriptor_.get(), POLLIN, 0};
+  if (::poll(&ended, 1, milliseconds) > 0) reap();
   return exit_code_;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "io/core/system/file.h"
+
 namespace stoker {
 
 // The file that the word `program` means: looked for in PATH where it has no slash. Error(127) if
@@ -32,13 +34,15 @@ class StartedProgram {
   StartedProgram& operator=(const StartedProgram&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Waits for at most this long. Its exit code, or 128 + signal; absent: it still runs.
+  // Waits for at most this long, or until a signal comes. Its exit code, or 128 + signal; absent:
+  // it still runs. IoError where the kernel has no pidfd_open(2).
   std::optional<int> wait_for(int milliseconds);
 
  private:
   void reap();
 
   pid_t pid_ = -1;
+  FileDescriptor descriptor_;
   std::optional<int> exit_code_;
 };
 

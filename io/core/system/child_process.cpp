@@ -32,15 +32,6 @@ std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// For exec: the strings must stay as they are.
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> result;
-  result.reserve(words.size() + 1);
-  for (const std::string& word : words) result.push_back(const_cast<char*>(word.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 // What posix_spawn(3) is told beside the program and its words.
 class SpawnSettings {
  public:
@@ -108,7 +99,7 @@ ChildProcess::ChildProcess(const ProcessStart& start) : group_(start.group) {
   const SpawnSettings settings(start);
   const int error =
       ::posix_spawnp(&pid_, start.program.c_str(), settings.files(), settings.attributes(),
-                     pointers(words).data(), pointers(start.environment).data());
+                     exec_strings(words).data(), exec_strings(start.environment).data());
   if (error != 0) throw_errno("start", start.program, error);
 }
 
@@ -143,6 +134,14 @@ void ChildProcess::reap(int options) {
   int status = 0;
   uninterrupted([&] { return ::waitpid(pid_, &status, 0); });
   exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::vector<char*> exec_strings(const std::vector<std::string>& words) {
+  std::vector<char*> result;
+  result.reserve(words.size() + 1);
+  for (const std::string& word : words) result.push_back(const_cast<char*>(word.c_str()));
+  result.push_back(nullptr);
+  return result;
 }
 
 std::vector<std::string> environment_with(const std::vector<std::string>& added) {

@@ -53,6 +53,10 @@ class ChildProcess {
   std::optional<int> exit_code_;
 };
 
+// What exec(3) and posix_spawn(3) take: pointers into `words`, which must stay as they are, and a
+// null pointer.
+std::vector<char*> exec_strings(const std::vector<std::string>& words);
+
 // This process's own environment with these NAME=value added, or in the place of its own.
 std::vector<std::string> environment_with(const std::vector<std::string>& added);
 

@@ -4,8 +4,6 @@ import unittest
 
 from stoker import MINI, StokerTest, configuration, emulated, flow, posix, slow_decoder
 
-BUDGET = ["--seconds", 9]
-
 
 class Tune(StokerTest):
     # 80 images of 30 samples a class; a batch of 8.
@@ -13,8 +11,8 @@ class Tune(StokerTest):
         device=flow(type="emulated", step_ms=40), decoder="{type: turbojpeg, size: 32}",
         loader="{type: sync, batch_size: 8}", training="{epochs: 50}", evaluation="{enabled: false}")
 
-    def tune(self, *arguments):
-        answer = self.json("tune", self.config, *BUDGET, *arguments)
+    def tune(self, *arguments, seconds=9):
+        answer = self.json("tune", self.config, "--seconds", seconds, *arguments)
         # No device takes more than it can.
         for trial in answer["tried"]:
             self.assertLessEqual(trial.get("images_per_s", 0), 1.02 * answer.get("device_images_per_s", 1e9), trial)
@@ -45,14 +43,14 @@ class Tune(StokerTest):
 
     def test_other_tiers_with_the_same_data_are_tried(self):
         slow = emulated(read_latency_ms=60, queue_depth=1)
-        answer = self.tune(f"storage={flow(data=slow, other=posix(MINI))}", "training.epochs=1", "--same-results")
-        self.assertEqual(answer["data"], "tier other")
+        answer = self.tune(f"storage={flow(data=slow, other=posix(MINI))}", "training.epochs=1", "--same-results", seconds=60)
+        self.assertEqual(answer["data"], "tier other", answer)
         self.assertIn("dataset.storage=other", answer["overrides"])
         self.assertIn(answer["binds"], ("device", "decoding", "trainer"))
 
     def test_what_cannot_be_is_said(self):
         self.assertIn("no.yaml", self.stoker("tune", "no.yaml", code=3).stderr)
-        self.assertIn("--or needs", self.stoker("tune", self.config, *BUDGET, "--or", " ", code=2).stderr)
+        self.assertIn("--or needs", self.stoker("tune", self.config, "--or", " ", code=2).stderr)
 
     def test_a_signal_ends_it_and_leaves_nothing(self):
         process = self.start("tune", self.config, "--seconds", 60)
