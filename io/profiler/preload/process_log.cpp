@@ -67,15 +67,14 @@ bool give(Given& given, std::byte* memory, off_t at, size_t bytes, size_t chunk,
   const size_t has = given.bytes.load(std::memory_order_relaxed);
   if (bytes <= has) return true;
   const size_t wanted = rounded(bytes, chunk) - has;
-  if (budget != nullptr &&
-      budget->fetch_sub(static_cast<int64_t>(wanted), std::memory_order_relaxed) <
-          static_cast<int64_t>(wanted)) {
-    budget->fetch_add(static_cast<int64_t>(wanted), std::memory_order_relaxed);
-    return false;
+  const auto cost = static_cast<int64_t>(wanted);
+  const bool paid = budget == nullptr || budget->fetch_sub(cost, std::memory_order_relaxed) >= cost;
+  if (paid && make_usable(memory + has, wanted, at + static_cast<off_t>(has))) {
+    given.bytes.store(has + wanted, std::memory_order_release);
+    return true;
   }
-  if (!make_usable(memory + has, wanted, at + static_cast<off_t>(has))) return false;
-  given.bytes.store(has + wanted, std::memory_order_release);
-  return true;
+  if (budget != nullptr) budget->fetch_add(cost, std::memory_order_relaxed);
+  return false;
 }
 
 // Of the log that is being used: how many bytes of the records there are.
