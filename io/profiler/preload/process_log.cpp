@@ -208,7 +208,9 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
   const Mapped mapped = map_log(fd);
   raw::close(fd);
   if (mapped.memory == nullptr || !make_usable(mapped.memory, kHead, 0)) return nullptr;
-  g_records.bytes = g_segments.bytes = 0;
+  // Another thread of a fork's parent may have been asking: its lock is held for ever in the child.
+  std::construct_at(&g_records);
+  std::construct_at(&g_segments);
   g_record_bytes = mapped.record_bytes;
   const RecorderSurroundings surroundings{.of = nullptr,
                                           .sees = sees,
