@@ -207,7 +207,12 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
   if (fd < 0) return nullptr;
   const Mapped mapped = map_log(fd);
   raw::close(fd);
-  if (mapped.memory == nullptr || !make_usable(mapped.memory, kHead, 0)) return nullptr;
+  if (mapped.memory == nullptr) return nullptr;
+  const size_t bytes = kHead + mapped.record_bytes + mapped.segment_bytes;
+  if (!make_usable(mapped.memory, kHead, 0)) {
+    raw::unmap(mapped.memory, bytes);
+    return nullptr;
+  }
   // Another thread of a fork's parent may have been asking: its lock is held for ever in the child.
   std::construct_at(&g_records);
   std::construct_at(&g_segments);
@@ -224,7 +229,7 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
       &segments_ready, surroundings);
   log->layout = kPreloadLayout;
   log->there = reinterpret_cast<uintptr_t>(mapped.memory);
-  log->bytes = kHead + mapped.record_bytes + mapped.segment_bytes;
+  log->bytes = bytes;
   log->number = number;
   describe(*log);
   log->magic.store(PreloadLog::kMagic, std::memory_order_release);
