@@ -48,6 +48,13 @@ std::string host_and_port(std::string_view text) {
   return fmt::format("{}.{}.{}.{}:{}", bytes[0], bytes[1], bytes[2], bytes[3], port);
 }
 
+// Whether a poll has no end in time. That of poll() is an int below 0; ppoll() points to it, at an
+// address beyond those of 32 bits, or at nothing.
+bool polls_forever(const TaskCall& call) {
+  const uint64_t timeout = call.arguments[2];
+  return timeout == 0 || timeout >> 31 == 1 || static_cast<int64_t>(timeout) < 0;
+}
+
 }  // namespace
 
 Doing doing_by_place(char state, std::string_view place) {
@@ -102,12 +109,8 @@ Blocked BlockedReader::read(pid_t pid, pid_t tid, char state) {
 }
 
 Blocked BlockedReader::in_call(pid_t pid, pid_t tid, char state, const TaskCall& call) {
-  if (call.number < 0) {
-    const Doing place = doing_by_place(state, place_of(pid, tid));
-    return {.doing = place == Doing::in_file ? Doing::in_fault : Doing::other, .path = {}};
-  }
+  if (call.number < 0) return in_memory(pid, tid, state);
   const CallKind kind = kind_of_call(call.number);
-  const auto timeout = static_cast<int32_t>(call.arguments[2]);
   switch (kind.what) {
     case What::descriptor:
       return on_descriptor(pid, tid, call.arguments[kind.argument]);
@@ -118,7 +121,7 @@ Blocked BlockedReader::in_call(pid_t pid, pid_t tid, char state, const TaskCall&
     case What::lock:
       return {.doing = Doing::on_lock, .path = {}};
     case What::poll:
-      return on_any(pid, tid, polled(pid, call), timeout < 0 || call.arguments[2] == 0);
+      return on_any(pid, tid, polled(pid, call), polls_forever(call));
     case What::select:
       return on_any(pid, tid, selected(pid, call), false);
     case What::epoll:
@@ -127,16 +130,18 @@ Blocked BlockedReader::in_call(pid_t pid, pid_t tid, char state, const TaskCall&
       return {.doing = Doing::asleep, .path = {}};
     case What::children:
       return {.doing = Doing::on_children, .path = {}};
-    case What::memory: {
-      const Doing place = doing_by_place(state, place_of(pid, tid));
-      return {.doing = place == Doing::in_file ? Doing::in_fault : Doing::other, .path = {}};
-    }
+    case What::memory:
+      return in_memory(pid, tid, state);
     case What::other:
       break;
   }
   // A call that is not in the table, such as one on a file that is new.
+  return {.doing = doing_by_place(state, place_of(pid, tid)), .path = {}};
+}
+
+Blocked BlockedReader::in_memory(pid_t pid, pid_t tid, char state) {
   const Doing place = doing_by_place(state, place_of(pid, tid));
-  return {.doing = place, .path = {}};
+  return {.doing = place == Doing::in_file ? Doing::in_fault : Doing::other, .path = {}};
 }
 
 Blocked BlockedReader::on_descriptor(pid_t pid, pid_t tid, uint64_t descriptor) {

@@ -43,6 +43,8 @@ class BlockedReader {
 
  private:
   Blocked in_call(pid_t pid, pid_t tid, char state, const TaskCall& call);
+  // In a fault, or a call that changes the address space.
+  Blocked in_memory(pid_t pid, pid_t tid, char state);
   Blocked on_descriptor(pid_t pid, pid_t tid, uint64_t descriptor);
   Blocked on_socket(pid_t pid, const std::string& inode);
   Blocked on_path(pid_t pid, uint64_t address);
