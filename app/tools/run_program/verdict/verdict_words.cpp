@@ -56,7 +56,7 @@ DoingSeconds sum_of(const ProgramSamples& samples, const std::vector<size_t>& th
   return sum;
 }
 
-// The main threads of workers, or of other threads those that did something.
+// The main threads among them.
 std::vector<size_t> mains_of(const ProgramSamples& samples, const std::vector<size_t>& threads) {
   std::vector<size_t> mains;
   for (const size_t thread : threads) {
