@@ -1,5 +1,6 @@
 #include "app/tools/run_program/watch/blocked_reader.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
 
@@ -115,7 +116,9 @@ Blocked BlockedReader::in_call(pid_t pid, pid_t tid, char state, const TaskCall&
     case What::descriptor:
       return on_descriptor(pid, tid, call.arguments[kind.argument]);
     case What::path:
-      return on_path(pid, call.arguments[kind.argument]);
+      return on_path(
+          pid, call.arguments[kind.argument],
+          kind.argument == 0 ? AT_FDCWD : static_cast<int>(call.arguments[kind.argument - 1]));
     case What::file:
       return {.doing = Doing::in_file, .path = {}};
     case What::lock:
@@ -173,7 +176,7 @@ Blocked BlockedReader::on_socket(pid_t pid, const std::string& inode) {
           .path = known->second};
 }
 
-Blocked BlockedReader::on_path(pid_t pid, uint64_t address) {
+Blocked BlockedReader::on_path(pid_t pid, uint64_t address, int directory) {
   // Page by page, so that a name near the end of a mapping is read, too.
   constexpr uint64_t kPage = 4096;
   std::string name = memory_of(pid, address, kPage - address % kPage);
@@ -182,7 +185,8 @@ Blocked BlockedReader::on_path(pid_t pid, uint64_t address) {
   }
   name.resize(std::min(name.find('\0'), name.size()));
   if (!name.starts_with('/') && !name.empty()) {
-    name = std::string(files_.link(fmt::format("/proc/{}/cwd", pid))) + "/" + name;
+    const std::string link = directory == AT_FDCWD ? "cwd" : fmt::format("fd/{}", directory);
+    name = std::string(files_.link(fmt::format("/proc/{}/{}", pid, link))) + "/" + name;
   }
   if (name.starts_with("/proc/") || name.starts_with("/sys/")) return {};
   return {.doing = Doing::in_file, .path = std::move(name)};
