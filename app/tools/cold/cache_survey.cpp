@@ -35,7 +35,7 @@ void CacheSurvey::add_entry(const std::string& path) {
     return;
   }
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) return;
-  if (!seen_.emplace(FileNumber(status.st_dev, status.st_ino), true).second) return;
+  if (!seen_.emplace(status.st_dev, status.st_ino).second) return;
   if (S_ISDIR(status.st_mode)) {
     add_folder(path);
     return;
