@@ -287,7 +287,9 @@ void end_counting() {
   const bool nobody_inside = IoRecorder::instance().nobody_inside();
   __atomic_store_n(&g_log, nullptr, __ATOMIC_RELEASE);
   g_attached = false;
-  if (nobody_inside) unmap_process_log(log);
+  if (!nobody_inside) return;
+  unmap_process_log(log);
+  close_preload_folder();
 }
 
 extern "C" void* stoker_resolve(size_t export_number) {

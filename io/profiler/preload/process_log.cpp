@@ -236,6 +236,11 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
   return log;
 }
 
+void close_preload_folder() {
+  raw::unmap(g_common, sizeof(PreloadCommon));
+  g_common = nullptr;
+}
+
 bool preload_folder_is_in_use() {
   char path[PATH_MAX];
   std::snprintf(path, sizeof path, "%s/%s", g_folder, kPreloadCommonName);
