@@ -92,9 +92,7 @@ void add_processes(const std::vector<PreloadedProcess>& processes, ProgramIo& pr
   IoProfile::Dropped dropped;
   for (const PreloadedProcess& process : processes) {
     ++program.processes;
-    for (const PreloadedProcess::Thread& thread : process.threads) {
-      program.copied_s += std::max(0.0, thread.reads.seconds - thread.slow_s);
-    }
+    program.copied_s += process.copied_s;
     add_all(dropped, process.io.dropped);
     for (const FileRow& row : file_rows(process.io)) {
       const bool moved = row.reads > 0 || row.writes > 0;

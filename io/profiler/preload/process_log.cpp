@@ -164,18 +164,6 @@ Mapped map_log(int fd) {
   return {};
 }
 
-void describe(PreloadLog& log) {
-  log.pid = ::getpid();
-  log.parent = ::getppid();
-  log.start_ns = raw::now_ns();
-  raw::read_link(AT_FDCWD, "/proc/self/exe", log.executable.data(), log.executable.size() - 1);
-  const int fd = raw::open("/proc/self/cmdline", O_RDONLY);
-  if (fd < 0) return;
-  const ssize_t bytes = raw::read(fd, log.command.data(), log.command.size());
-  raw::close(fd);
-  log.command_bytes = bytes < 0 ? 0 : static_cast<uint32_t>(bytes);
-}
-
 }  // namespace
 
 bool open_preload_folder(const char* folder) {
@@ -231,7 +219,7 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
   log->there = reinterpret_cast<uintptr_t>(mapped.memory);
   log->bytes = bytes;
   log->number = number;
-  describe(*log);
+  log->pid = ::getpid();
   log->magic.store(PreloadLog::kMagic, std::memory_order_release);
   return log;
 }
