@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -34,7 +35,7 @@ void CacheSurvey::add_entry(const std::string& path) {
     return;
   }
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) return;
-  if (!seen_.emplace(FileNumber(status.st_dev, status.st_ino), true).second) return;
+  if (!seen_.emplace(status.st_dev, status.st_ino).second) return;
   if (S_ISDIR(status.st_mode)) {
     add_folder(path);
     return;
@@ -69,15 +70,17 @@ void CacheSurvey::look_at(SurveyedFile& file, int descriptor) const {
 }
 
 void CacheSurvey::evict_file(SurveyedFile& file) {
+  const auto failed = [&](const std::string& why) {  // in both rounds, maybe
+    if (std::ranges::find(unreadable_, file.path, &UnreadableFile::path) == unreadable_.end()) {
+      unreadable_.push_back({file.path, why});
+    }
+  };
   const FileDescriptor descriptor = open_to_look(file.path);
-  if (!descriptor) {
-    unreadable_.push_back({file.path, std::strerror(errno)});
-    return;
-  }
+  if (!descriptor) return failed(std::strerror(errno));
   try {
     evict_pages(descriptor.get(), file.path);
   } catch (const IoError& error) {
-    unreadable_.push_back({file.path, error.what()});
+    failed(error.what());
   }
   look_at(file, descriptor.get());
 }

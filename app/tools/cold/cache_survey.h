@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,7 +57,7 @@ class CacheSurvey {
   FileSystems file_systems_;
   std::vector<SurveyedFile> files_;
   std::vector<UnreadableFile> unreadable_;
-  std::map<FileNumber, bool> seen_;
+  std::set<FileNumber> seen_;
 };
 
 }  // namespace stoker

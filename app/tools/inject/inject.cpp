@@ -129,7 +129,10 @@ void Injection::check_visible(const std::string& library) const {
   }, there{};
   if (::stat(library.c_str(), &here) != 0) throw_errno("look at", library, errno);
   const std::string path = fmt::format("/proc/{}/root{}", pid_, library);
-  if (::stat(path.c_str(), &there) == 0 && there.st_ino == here.st_ino) return;
+  if (::stat(path.c_str(), &there) == 0 && there.st_ino == here.st_ino &&
+      there.st_dev == here.st_dev) {
+    return;
+  }
   refuse(pid_,
          fmt::format("it does not see {}, for it is in another container: run stoker in there",
                      library));

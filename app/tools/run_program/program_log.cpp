@@ -35,43 +35,6 @@ void add_all(IoProfile::Dropped& sum, const IoProfile::Dropped& of) {
   sum.segments_partial |= of.segments_partial;
 }
 
-ProgramIo::Thread thread_of(const PreloadedProcess::Thread& of) {
-  ProgramIo::Thread thread;
-  thread.tid = of.tid;
-  thread.read_s = of.reads.seconds;
-  thread.write_s = of.writes.seconds;
-  thread.open_s = of.opens.seconds;
-  thread.reads = of.reads.calls;
-  thread.writes = of.writes.calls;
-  thread.opens = of.opens.calls;
-  thread.bytes_read = of.reads.bytes;
-  thread.bytes_written = of.writes.bytes;
-  thread.elsewhere_s = of.elsewhere.seconds;
-  thread.elsewhere = of.elsewhere.calls;
-  thread.elsewhere_bytes = of.elsewhere.bytes;
-  thread.slow_reads = of.slow_reads;
-  thread.slow_s = of.slow_s;
-  thread.first_s = of.first_s;
-  thread.last_s = of.last_s;
-  return thread;
-}
-
-ProgramIo::Process process_of(const PreloadedProcess& of) {
-  ProgramIo::Process process;
-  process.pid = of.pid;
-  process.parent = of.parent;
-  process.rank = of.number;
-  process.start_s = of.start_s;
-  process.end_s = of.end_s;
-  process.ended = of.ended;
-  process.executable = of.executable;
-  process.command = of.command;
-  for (const PreloadedProcess::Thread& thread : of.threads) {
-    process.threads.push_back(thread_of(thread));
-  }
-  return process;
-}
-
 void add_file(const FileRow& row, int64_t cold_bytes, ProgramIo::File& file) {
   file.path = row.file->path;
   file.opens += row.opens;
@@ -128,7 +91,8 @@ void add_processes(const std::vector<PreloadedProcess>& processes, ProgramIo& pr
   std::map<std::string_view, ProgramIo::File> files;
   IoProfile::Dropped dropped;
   for (const PreloadedProcess& process : processes) {
-    program.processes.push_back(process_of(process));
+    ++program.processes;
+    program.copied_s += process.copied_s;
     add_all(dropped, process.io.dropped);
     for (const FileRow& row : file_rows(process.io)) {
       const bool moved = row.reads > 0 || row.writes > 0;

@@ -14,8 +14,8 @@ namespace stoker {
 IoProfile profile_of(std::vector<PreloadedProcess>& processes, const ProgramIo& program,
                      const std::string& command);
 
-// Adds processes, threads and files to `program`, the most time first, and what is missing to its
-// notes. Pure.
+// Adds processes and files to `program`, the most time first, and what is missing to its notes.
+// Pure.
 void add_processes(const std::vector<PreloadedProcess>& processes, ProgramIo& program);
 
 }  // namespace stoker

@@ -36,7 +36,7 @@ Registry<ProgramTiers>& Registry<ProgramTiers>::global();
 // Error(ExitCode::environment) where a folder is not there, or nothing can be mounted here.
 std::unique_ptr<ProgramTiers> program_tiers(const ProgramTiers::Inputs& inputs);
 
-// A line for each: "data as hdd (EMULATED): 12 files opened, ...".
+// A line for each, which begins with "/data as hdd (EMULATED, page cache: drop): 12 opens".
 std::string tiers_text(const std::vector<ProgramIo::Tier>& tiers);
 // An object for each.
 nlohmann::json tiers_json(const std::vector<ProgramIo::Tier>& tiers);

@@ -81,7 +81,7 @@ void note(ProgramIo& io, const std::string& text) { io.notes.push_back(text); }
 
 // Nothing was counted, and nothing said so before.
 void explain_silence(const std::string& path, ProgramIo& io) {
-  if (!io.processes.empty() || !io.notes.empty()) return;
+  if (io.processes > 0 || !io.notes.empty()) return;
   const std::string library = PreloadFolder::library();
   note(io, std::filesystem::exists(library)
                ? printable(path) + " has loaded no counters: its linker ignores LD_PRELOAD"
@@ -100,7 +100,7 @@ ResultTable totals_of(const ProgramIo& io, const std::string& log) {
   ResultTable totals;
   totals.put({"seconds", "s", 2}, io.seconds);
   totals.put({"exit_code", "exit code"}, int64_t{io.exit_code});
-  totals.put({"processes", "processes"}, static_cast<int64_t>(io.processes.size()));
+  totals.put({"processes", "processes"}, io.processes);
   totals.put({"files", "files"}, static_cast<int64_t>(io.files.size()));
   totals.put({"opens", "opens"}, opens);
   totals.put({"reads", "reads"}, reads);

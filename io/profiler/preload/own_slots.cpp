@@ -15,11 +15,7 @@
 namespace stoker {
 namespace {
 
-#if defined(__x86_64__)
 constexpr uint32_t kDataSlot = R_X86_64_GLOB_DAT, kCallSlot = R_X86_64_JUMP_SLOT;
-#else
-constexpr uint32_t kDataSlot = R_AARCH64_GLOB_DAT, kCallSlot = R_AARCH64_JUMP_SLOT;
-#endif
 
 constexpr size_t kPlaces = 1024;  // of names: several times as many as there are functions
 constexpr uint64_t kPage = 4096;

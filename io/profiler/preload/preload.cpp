@@ -44,7 +44,7 @@ alignas(IoRecorder) constinit char g_recorder[sizeof(IoRecorder)] = {};
 // --- threads
 
 struct OwnThread {
-  ThreadCalls* calls = nullptr;
+  ThreadReads* reads = nullptr;
   int64_t blocks = 0;   // that it had read from devices when it was last asked
   bool none = false;    // there was no memory
   uint32_t period = 0;  // of counting; in another one, the rest means nothing
@@ -56,35 +56,27 @@ int64_t blocks_read() {
   return ::getrusage(RUSAGE_THREAD, &use) == 0 ? use.ru_inblock : 0;
 }
 
-ThreadCalls* make_thread_calls() {
+ThreadReads* make_thread_reads() {
   PreloadLog* const log = __atomic_load_n(&g_log, __ATOMIC_ACQUIRE);
   if (log == nullptr) return nullptr;  // counting ends
-  ThreadCalls* const calls = log->tables.arena.make<ThreadCalls>();
-  if (calls == nullptr) {
+  ThreadReads* const reads = log->tables.arena.make<ThreadReads>();
+  if (reads == nullptr) {
     own_thread.none = true;
     return nullptr;
   }
-  calls->tid = static_cast<pid_t>(::syscall(SYS_gettid));
-  ThreadCalls* first = log->threads.load(std::memory_order_relaxed);
+  ThreadReads* first = log->threads.load(std::memory_order_relaxed);
   do {
-    calls->next = first;
-  } while (!log->threads.compare_exchange_weak(first, calls, std::memory_order_release,
+    reads->next = first;
+  } while (!log->threads.compare_exchange_weak(first, reads, std::memory_order_release,
                                                std::memory_order_relaxed));
   own_thread.blocks = blocks_read();
-  return own_thread.calls = calls;
-}
-
-// Only its own thread adds to a figure.
-void add(ThreadCalls::Figure& figure, int64_t value) {
-  figure.store(figure.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+  return own_thread.reads = reads;
 }
 
 // Longer than 20 us and what copying takes at 2 GB/s: it has waited for something.
 bool was_slow(int64_t ns, int64_t bytes) { return ns > 20'000 + bytes / 2; }
 
-void slow_read(ThreadCalls& calls, FileRecord& file, int64_t ns) {
-  add(calls.slow_reads, 1);
-  add(calls.slow_ns, ns);
+void add_cold_bytes(FileRecord& file) {
   constexpr int64_t kBlock = 512;
   const int64_t blocks = blocks_read();
   const int64_t came = blocks - own_thread.blocks;
@@ -96,22 +88,20 @@ void hear(HeardCall kind, FileRecord* file, int64_t bytes, CallTime time) {
   const uint32_t period = counting_period.load(std::memory_order_relaxed);
   if (own_thread.period != period) [[unlikely]]
     own_thread = {.period = period};
-  ThreadCalls* calls = own_thread.calls;
-  if (calls == nullptr) {
-    calls = own_thread.none ? nullptr : make_thread_calls();
-    if (calls == nullptr) return;
-    calls->first_ns.store(time.begin_ns, std::memory_order_relaxed);
+  ThreadReads* reads = own_thread.reads;
+  if (reads == nullptr) {
+    reads = own_thread.none ? nullptr : make_thread_reads();
+    if (reads == nullptr) return;
   }
+  if (kind != HeardCall::read || file == nullptr) return;
   const int64_t ns = time.end_ns - time.begin_ns;
-  ThreadCalls::Kind& of =
-      file == nullptr ? calls->elsewhere : calls->kinds[static_cast<size_t>(kind)];
-  add(of.calls, 1);
-  add(of.bytes, bytes);
-  add(of.ns, ns);
-  calls->last_ns.store(time.end_ns, std::memory_order_relaxed);
-  if (kind == HeardCall::read && file != nullptr && was_slow(ns, bytes)) {
-    slow_read(*calls, *file, ns);
+  if (was_slow(ns, bytes)) {
+    add_cold_bytes(*file);
+    return;
   }
+  // Only its own thread adds to it.
+  reads->copied_ns.store(reads->copied_ns.load(std::memory_order_relaxed) + ns,
+                         std::memory_order_relaxed);
 }
 
 // --- what is open at the begin
@@ -287,7 +277,9 @@ void end_counting() {
   const bool nobody_inside = IoRecorder::instance().nobody_inside();
   __atomic_store_n(&g_log, nullptr, __ATOMIC_RELEASE);
   g_attached = false;
-  if (nobody_inside) unmap_process_log(log);
+  if (!nobody_inside) return;
+  unmap_process_log(log);
+  close_preload_folder();
 }
 
 extern "C" void* stoker_resolve(size_t export_number) {

@@ -130,7 +130,7 @@ void PreloadFolder::collect_logs(bool only_ended) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path_, error)) {
     if (entry.path().extension() != ".log") continue;
-    auto process = read_preload_log(entry.path(), begin_ns_, only_ended);
+    auto process = read_preload_log(entry.path(), only_ended);
     const bool taken = process.has_value();
     if (taken) collected_.push_back(*std::move(process));
     if (taken || !only_ended) ::unlink(entry.path().c_str());

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,25 +14,8 @@ struct PreloadCommon;
 
 // What one process with one executable has counted. A value.
 struct PreloadedProcess {
-  struct Thread {
-    struct Kind {
-      int64_t calls = 0, bytes = 0;
-      double seconds = 0;
-    };
-    pid_t tid = 0;
-    Kind opens, reads, writes;  // of files
-    Kind elsewhere;             // reads and writes of pipes, sockets, terminals
-    int64_t slow_reads = 0;
-    double slow_s = 0;
-    double first_s = 0, last_s = 0;
-  };
-  int64_t number = 0;  // in the order in which they began; the first has 0
-  pid_t pid = 0, parent = 0;
-  double start_s = 0;  // since the folder was made
-  double end_s = 0;    // its last call, where it did not say that it ended
-  bool ended = false;
-  std::string executable, command;
-  std::vector<Thread> threads;
+  int64_t number = 0;   // in the order in which they began; the first has 0
+  double copied_s = 0;  // in reads of files that did not wait, summed over its threads
   // Its files, with `number` for a rank, and what was not kept.
   IoProfile io;
   std::map<uint64_t, int64_t> cold_bytes;  // by the file's id, where there are any

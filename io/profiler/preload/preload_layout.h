@@ -42,24 +42,16 @@ struct PreloadCommon {
   std::array<char, kText> text{};
 };
 
-// The calls of one thread, which alone writes them. Times: CLOCK_MONOTONIC.
-struct ThreadCalls {
-  using Figure = std::atomic<int64_t>;
-  struct Kind {
-    Figure calls{0}, bytes{0}, ns{0};
-  };
-  ThreadCalls* next = nullptr;
-  pid_t tid = 0;
-  std::array<Kind, 3> kinds;  // of files, by HeardCall
-  Kind elsewhere;             // reads and writes of pipes, sockets, terminals
-  Figure slow_reads{0}, slow_ns{0};
-  Figure first_ns{0}, last_ns{0};
+// The reads of one thread, which alone writes this.
+struct ThreadReads {
+  ThreadReads* next = nullptr;
+  // In reads of files that did not wait.
+  std::atomic<int64_t> copied_ns{0};
 };
 
 // The begin of a process's log; behind it the memory of the records, then that of the segments.
 struct PreloadLog {
   static constexpr uint64_t kMagic = 0x31474f4c4b4f5453;  // "STOKLOG1"
-  static constexpr size_t kExecutable = 1024, kCommand = 3072;
 
   PreloadLog(std::byte* records, size_t record_bytes, Arena::Ready records_ready,
              std::byte* segments, size_t segment_bytes, Arena::Ready segments_ready,
@@ -73,13 +65,9 @@ struct PreloadLog {
   uintptr_t there = 0;  // where the process has mapped it
   uint64_t bytes = 0;
   int64_t number = 0;  // among the program's processes
-  pid_t pid = 0, parent = 0;
-  int64_t start_ns = 0;
+  pid_t pid = 0;
   std::atomic<int64_t> end_ns{0};  // it ends, or becomes another executable; 0: it did not say
-  std::array<char, kExecutable> executable{};
-  uint32_t command_bytes = 0;
-  std::array<char, kCommand> command{};  // words, each with a NUL behind it
-  std::atomic<ThreadCalls*> threads{nullptr};
+  std::atomic<ThreadReads*> threads{nullptr};
   Arena records, segments;
   RecorderTables tables;
 };
@@ -87,6 +75,6 @@ struct PreloadLog {
 // Differs between builds that lay these files out differently.
 inline constexpr uint64_t kPreloadLayout =
     sizeof(PreloadLog) * 1'000'003 + sizeof(PreloadCommon) * 1'009 + sizeof(FileRecord) * 101 +
-    sizeof(PosixRecord) * 11 + sizeof(StdioRecord) + sizeof(ThreadCalls) * 7;
+    sizeof(PosixRecord) * 11 + sizeof(StdioRecord) + sizeof(ThreadReads) * 7;
 
 }  // namespace stoker

@@ -54,40 +54,15 @@ int64_t now_ns() {
       .count();
 }
 
-std::string words(const PreloadLog& log) {
-  const size_t bytes = std::min<size_t>(log.command_bytes, log.command.size());
-  std::string text(log.command.data(), bytes);
-  while (text.ends_with('\0')) text.pop_back();
-  std::ranges::replace(text, '\0', ' ');
-  return text;
-}
-
-PreloadedProcess::Thread::Kind values_of(const ThreadCalls::Kind& of) {
-  return {of.calls, of.bytes, 1e-9 * static_cast<double>(of.ns)};
-}
-
 // Lists are followed at most this far: a damaged one might have no end.
 constexpr size_t kMostThreads = 1 << 20, kMostFiles = 1 << 22;
 
-void read_threads(const PreloadLog& log, const RecordedMemory& memory, int64_t begin_ns,
-                  PreloadedProcess& process) {
-  const auto seconds = [&](int64_t ns) { return 1e-9 * static_cast<double>(ns - begin_ns); };
-  const ThreadCalls* at = memory.here<ThreadCalls>(log.threads.load(std::memory_order_acquire));
-  for (; at != nullptr && process.threads.size() < kMostThreads;
-       at = memory.here<ThreadCalls>(at->next)) {
-    PreloadedProcess::Thread& thread = process.threads.emplace_back();
-    thread.tid = at->tid;
-    thread.opens = values_of(at->kinds[static_cast<size_t>(HeardCall::open)]);
-    thread.reads = values_of(at->kinds[static_cast<size_t>(HeardCall::read)]);
-    thread.writes = values_of(at->kinds[static_cast<size_t>(HeardCall::write)]);
-    thread.elsewhere = values_of(at->elsewhere);
-    thread.slow_reads = at->slow_reads;
-    thread.slow_s = 1e-9 * static_cast<double>(at->slow_ns);
-    thread.first_s = seconds(at->first_ns);
-    thread.last_s = seconds(at->last_ns);
-    process.end_s = std::max(process.end_s, thread.last_s);
+void read_threads(const PreloadLog& log, const RecordedMemory& memory, PreloadedProcess& process) {
+  const ThreadReads* at = memory.here<ThreadReads>(log.threads.load(std::memory_order_acquire));
+  for (size_t i = 0; at != nullptr && i < kMostThreads; ++i) {
+    process.copied_s += 1e-9 * static_cast<double>(at->copied_ns);
+    at = memory.here<ThreadReads>(at->next);
   }
-  std::reverse(process.threads.begin(), process.threads.end());
 }
 
 void read_files(const PreloadLog& log, const RecordedMemory& memory, PreloadedProcess& process) {
@@ -104,8 +79,7 @@ void read_files(const PreloadLog& log, const RecordedMemory& memory, PreloadedPr
 
 }  // namespace
 
-std::optional<PreloadedProcess> read_preload_log(const std::string& path, int64_t begin_ns,
-                                                 bool only_ended) {
+std::optional<PreloadedProcess> read_preload_log(const std::string& path, bool only_ended) {
   constexpr int64_t kAWhile = 2'000'000'000;
   const MappedLog mapped(path);
   const PreloadLog* const log = mapped.log();
@@ -114,17 +88,8 @@ std::optional<PreloadedProcess> read_preload_log(const std::string& path, int64_
   if (only_ended && (end_ns == 0 || now_ns() - end_ns < kAWhile)) return std::nullopt;
   PreloadedProcess process;
   process.number = log->number;
-  process.pid = log->pid;
-  process.parent = log->parent;
-  process.start_s = 1e-9 * static_cast<double>(log->start_ns - begin_ns);
-  process.end_s = process.start_s;
-  const auto& executable = log->executable;
-  process.executable.assign(executable.begin(), std::ranges::find(executable, '\0'));
-  process.command = words(*log);
-  read_threads(*log, mapped.where(), begin_ns, process);
+  read_threads(*log, mapped.where(), process);
   read_files(*log, mapped.where(), process);
-  process.ended = end_ns != 0;
-  if (process.ended) process.end_s = 1e-9 * static_cast<double>(end_ns - begin_ns);
   return process;
 }
 

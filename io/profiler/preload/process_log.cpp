@@ -67,15 +67,14 @@ bool give(Given& given, std::byte* memory, off_t at, size_t bytes, size_t chunk,
   const size_t has = given.bytes.load(std::memory_order_relaxed);
   if (bytes <= has) return true;
   const size_t wanted = rounded(bytes, chunk) - has;
-  if (budget != nullptr &&
-      budget->fetch_sub(static_cast<int64_t>(wanted), std::memory_order_relaxed) <
-          static_cast<int64_t>(wanted)) {
-    budget->fetch_add(static_cast<int64_t>(wanted), std::memory_order_relaxed);
-    return false;
+  const auto cost = static_cast<int64_t>(wanted);
+  const bool paid = budget == nullptr || budget->fetch_sub(cost, std::memory_order_relaxed) >= cost;
+  if (paid && make_usable(memory + has, wanted, at + static_cast<off_t>(has))) {
+    given.bytes.store(has + wanted, std::memory_order_release);
+    return true;
   }
-  if (!make_usable(memory + has, wanted, at + static_cast<off_t>(has))) return false;
-  given.bytes.store(has + wanted, std::memory_order_release);
-  return true;
+  if (budget != nullptr) budget->fetch_add(cost, std::memory_order_relaxed);
+  return false;
 }
 
 // Of the log that is being used: how many bytes of the records there are.
@@ -165,18 +164,6 @@ Mapped map_log(int fd) {
   return {};
 }
 
-void describe(PreloadLog& log) {
-  log.pid = ::getpid();
-  log.parent = ::getppid();
-  log.start_ns = raw::now_ns();
-  raw::read_link(AT_FDCWD, "/proc/self/exe", log.executable.data(), log.executable.size() - 1);
-  const int fd = raw::open("/proc/self/cmdline", O_RDONLY);
-  if (fd < 0) return;
-  const ssize_t bytes = raw::read(fd, log.command.data(), log.command.size());
-  raw::close(fd);
-  log.command_bytes = bytes < 0 ? 0 : static_cast<uint32_t>(bytes);
-}
-
 }  // namespace
 
 bool open_preload_folder(const char* folder) {
@@ -208,8 +195,15 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
   if (fd < 0) return nullptr;
   const Mapped mapped = map_log(fd);
   raw::close(fd);
-  if (mapped.memory == nullptr || !make_usable(mapped.memory, kHead, 0)) return nullptr;
-  g_records.bytes = g_segments.bytes = 0;
+  if (mapped.memory == nullptr) return nullptr;
+  const size_t bytes = kHead + mapped.record_bytes + mapped.segment_bytes;
+  if (!make_usable(mapped.memory, kHead, 0)) {
+    raw::unmap(mapped.memory, bytes);
+    return nullptr;
+  }
+  // Another thread of a fork's parent may have been asking: its lock is held for ever in the child.
+  std::construct_at(&g_records);
+  std::construct_at(&g_segments);
   g_record_bytes = mapped.record_bytes;
   const RecorderSurroundings surroundings{.of = nullptr,
                                           .sees = sees,
@@ -223,11 +217,16 @@ PreloadLog* make_process_log(void (*heard)(HeardCall, FileRecord*, int64_t, Call
       &segments_ready, surroundings);
   log->layout = kPreloadLayout;
   log->there = reinterpret_cast<uintptr_t>(mapped.memory);
-  log->bytes = kHead + mapped.record_bytes + mapped.segment_bytes;
+  log->bytes = bytes;
   log->number = number;
-  describe(*log);
+  log->pid = ::getpid();
   log->magic.store(PreloadLog::kMagic, std::memory_order_release);
   return log;
+}
+
+void close_preload_folder() {
+  raw::unmap(g_common, sizeof(PreloadCommon));
+  g_common = nullptr;
 }
 
 bool preload_folder_is_in_use() {

@@ -21,7 +21,6 @@ inline int open(const char* path, int flags, mode_t mode = 0) {
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode));
 }
 inline int close(int fd) { return static_cast<int>(::syscall(SYS_close, fd)); }
-inline ssize_t read(int fd, void* to, size_t bytes) { return ::syscall(SYS_read, fd, to, bytes); }
 inline ssize_t write_at(int fd, const void* from, size_t bytes, off_t at) {
   return ::syscall(SYS_pwrite64, fd, from, bytes, at);
 }

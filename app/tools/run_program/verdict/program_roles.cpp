@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,43 +41,54 @@ bool alike(const ProcessSamples& a, const ProcessSamples& b) {
 
 class RoleFinder {
  public:
-  explicit RoleFinder(const ProgramSamples& samples) : samples_(samples) {}
+  explicit RoleFinder(const ProgramSamples& samples);
   ProgramRoles find();
 
  private:
-  std::vector<size_t> children_of(size_t process) const;
+  const std::vector<size_t>& children_of(size_t process) const;
   std::optional<size_t> main_thread(size_t process) const;
   bool launches(size_t process) const;
   // What the process does, or what it launches.
   void collect(size_t process, int depth, std::vector<size_t>& found) const;
   ProgramRoles::Rank rank_of(size_t process, const std::vector<size_t>& others) const;
-  // Those that were there when the rank had begun.
-  void add_workers(size_t process, int depth, ProgramRoles::Rank& rank) const;
+  void add_worker(size_t process, int depth, ProgramRoles::Rank& rank) const;
+  // What it has started, as far as that was there when the rank had begun.
+  void add_children(size_t process, int depth, ProgramRoles::Rank& rank) const;
 
   const ProgramSamples& samples_;
+  // There may be many thousands of processes, so they are sorted once.
+  std::map<pid_t, std::vector<size_t>> children_;  // by the parent
+  std::vector<std::vector<size_t>> threads_;       // by process
 };
 
 constexpr int kDeepest = 16;
 
-std::vector<size_t> RoleFinder::children_of(size_t process) const {
-  std::vector<size_t> children;
-  const pid_t pid = samples_.processes[process].pid;
-  for (size_t i = 0; i < samples_.processes.size(); ++i) {
-    const ProcessSamples& one = samples_.processes[i];
-    if (i != process && one.parent == pid && !tidies(one)) children.push_back(i);
+RoleFinder::RoleFinder(const ProgramSamples& samples)
+    : samples_(samples), threads_(samples.processes.size()) {
+  for (size_t i = 0; i < samples.processes.size(); ++i) {
+    const ProcessSamples& one = samples.processes[i];
+    if (one.parent != one.pid && !tidies(one)) children_[one.parent].push_back(i);
   }
-  return children;
+  for (size_t i = 0; i < samples.threads.size(); ++i) {
+    threads_[samples.threads[i].process].push_back(i);
+  }
+}
+
+const std::vector<size_t>& RoleFinder::children_of(size_t process) const {
+  static const std::vector<size_t> none;
+  const auto found = children_.find(samples_.processes[process].pid);
+  return found == children_.end() ? none : found->second;
 }
 
 std::optional<size_t> RoleFinder::main_thread(size_t process) const {
-  for (size_t i = 0; i < samples_.threads.size(); ++i) {
-    if (samples_.threads[i].process == process && samples_.threads[i].main) return i;
+  for (const size_t thread : threads_[process]) {
+    if (samples_.threads[thread].main) return thread;
   }
   return std::nullopt;
 }
 
 bool RoleFinder::launches(size_t process) const {
-  const std::vector<size_t> children = children_of(process);
+  const std::vector<size_t>& children = children_of(process);
   const auto main = main_thread(process);
   if (children.empty()) return false;
   if (launches_by_name(samples_.processes[process].command)) return true;
@@ -110,15 +122,16 @@ void RoleFinder::collect(size_t process, int depth, std::vector<size_t>& found) 
   for (const size_t child : children_of(process)) collect(child, depth + 1, found);
 }
 
-void RoleFinder::add_workers(size_t process, int depth, ProgramRoles::Rank& rank) const {
+void RoleFinder::add_worker(size_t process, int depth, ProgramRoles::Rank& rank) const {
+  ++rank.worker_processes;
+  rank.workers.insert(rank.workers.end(), threads_[process].begin(), threads_[process].end());
+  add_children(process, depth, rank);
+}
+
+void RoleFinder::add_children(size_t process, int depth, ProgramRoles::Rank& rank) const {
   if (depth > kDeepest) return;
   for (const size_t child : children_of(process)) {
-    if (samples_.processes[child].end_s <= rank.begin_s) continue;
-    ++rank.worker_processes;
-    for (size_t i = 0; i < samples_.threads.size(); ++i) {
-      if (samples_.threads[i].process == child) rank.workers.push_back(i);
-    }
-    add_workers(child, depth + 1, rank);
+    if (samples_.processes[child].end_s > rank.begin_s) add_worker(child, depth + 1, rank);
   }
 }
 
@@ -130,18 +143,12 @@ ProgramRoles::Rank RoleFinder::rank_of(size_t process, const std::vector<size_t>
                           .workers = {},
                           .begin_s = std::max(samples.begin_s, samples.loaded_s),
                           .end_s = samples.end_s};
-  for (size_t i = 0; i < samples_.threads.size(); ++i) {
-    if (samples_.threads[i].process == process && i != rank.thread) rank.threads.push_back(i);
+  for (const size_t thread : threads_[process]) {
+    if (thread != rank.thread) rank.threads.push_back(thread);
   }
-  add_workers(process, 0, rank);
+  add_children(process, 0, rank);
   // What else ran at that time, such as the other end of a pipe.
-  for (const size_t other : others) {
-    ++rank.worker_processes;
-    for (size_t i = 0; i < samples_.threads.size(); ++i) {
-      if (samples_.threads[i].process == other) rank.workers.push_back(i);
-    }
-    add_workers(other, 0, rank);
-  }
+  for (const size_t other : others) add_worker(other, 0, rank);
   double first_s = rank.end_s;
   for (const size_t worker : rank.workers) {
     const ThreadSamples& thread = samples_.threads[worker];

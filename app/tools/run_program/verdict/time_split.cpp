@@ -30,7 +30,7 @@ Parts activity(const DoingSeconds& did) {
   return parts;
 }
 
-// Of what a thread does who it is: one thread after the other in a window.
+// Divides the time of one rank, one window after the other.
 class Splitter {
  public:
   Splitter(const ProgramSamples& samples, const ProgramRoles::Rank& rank, bool alone);

@@ -56,7 +56,7 @@ DoingSeconds sum_of(const ProgramSamples& samples, const std::vector<size_t>& th
   return sum;
 }
 
-// The main threads of workers, or of other threads those that did something.
+// The main threads among them.
 std::vector<size_t> mains_of(const ProgramSamples& samples, const std::vector<size_t>& threads) {
   std::vector<size_t> mains;
   for (const size_t thread : threads) {
@@ -202,15 +202,10 @@ void add_core_evidence(const VerdictMatter& matter, ProgramVerdict& verdict) {
 
 // What reading costs the processor: copies of what is in memory.
 void add_copy_evidence(const VerdictMatter& matter, ProgramVerdict& verdict) {
-  double copies = 0;
-  for (const ProgramIo::Process& process : matter.io.processes) {
-    for (const ProgramIo::Thread& thread : process.threads) {
-      copies += std::max(0.0, thread.read_s - thread.slow_s);
-    }
-  }
-  if (copies > 0.02 * matter.samples.seconds) {
+  if (matter.io.copied_s > 0.02 * matter.samples.seconds) {
     verdict.evidence.push_back(fmt::format(
-        "reads that did not wait took {:.1f} s: that is copying from memory, not storage", copies));
+        "reads that did not wait took {:.1f} s: that is copying from memory, not storage",
+        matter.io.copied_s));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "app/tools/run_program/watch/blocked_reader.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
 
@@ -46,6 +47,13 @@ std::string host_and_port(std::string_view text) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(&word);
   if (colon > 8 && !contains(text, "0000FFFF")) return fmt::format("[IPv6]:{}", port);
   return fmt::format("{}.{}.{}.{}:{}", bytes[0], bytes[1], bytes[2], bytes[3], port);
+}
+
+// Whether a poll has no end in time. That of poll() is an int below 0; ppoll() points to it, at an
+// address beyond those of 32 bits, or at nothing.
+bool polls_forever(const TaskCall& call) {
+  const uint64_t timeout = call.arguments[2];
+  return timeout == 0 || timeout >> 31 == 1 || static_cast<int64_t>(timeout) < 0;
 }
 
 }  // namespace
@@ -102,23 +110,21 @@ Blocked BlockedReader::read(pid_t pid, pid_t tid, char state) {
 }
 
 Blocked BlockedReader::in_call(pid_t pid, pid_t tid, char state, const TaskCall& call) {
-  if (call.number < 0) {
-    const Doing place = doing_by_place(state, place_of(pid, tid));
-    return {.doing = place == Doing::in_file ? Doing::in_fault : Doing::other, .path = {}};
-  }
+  if (call.number < 0) return in_memory(pid, tid, state);
   const CallKind kind = kind_of_call(call.number);
-  const auto timeout = static_cast<int32_t>(call.arguments[2]);
   switch (kind.what) {
     case What::descriptor:
       return on_descriptor(pid, tid, call.arguments[kind.argument]);
     case What::path:
-      return on_path(pid, call.arguments[kind.argument]);
+      return on_path(
+          pid, call.arguments[kind.argument],
+          kind.argument == 0 ? AT_FDCWD : static_cast<int>(call.arguments[kind.argument - 1]));
     case What::file:
       return {.doing = Doing::in_file, .path = {}};
     case What::lock:
       return {.doing = Doing::on_lock, .path = {}};
     case What::poll:
-      return on_any(pid, tid, polled(pid, call), timeout < 0 || call.arguments[2] == 0);
+      return on_any(pid, tid, polled(pid, call), polls_forever(call));
     case What::select:
       return on_any(pid, tid, selected(pid, call), false);
     case What::epoll:
@@ -127,16 +133,18 @@ Blocked BlockedReader::in_call(pid_t pid, pid_t tid, char state, const TaskCall&
       return {.doing = Doing::asleep, .path = {}};
     case What::children:
       return {.doing = Doing::on_children, .path = {}};
-    case What::memory: {
-      const Doing place = doing_by_place(state, place_of(pid, tid));
-      return {.doing = place == Doing::in_file ? Doing::in_fault : Doing::other, .path = {}};
-    }
+    case What::memory:
+      return in_memory(pid, tid, state);
     case What::other:
       break;
   }
   // A call that is not in the table, such as one on a file that is new.
+  return {.doing = doing_by_place(state, place_of(pid, tid)), .path = {}};
+}
+
+Blocked BlockedReader::in_memory(pid_t pid, pid_t tid, char state) {
   const Doing place = doing_by_place(state, place_of(pid, tid));
-  return {.doing = place, .path = {}};
+  return {.doing = place == Doing::in_file ? Doing::in_fault : Doing::other, .path = {}};
 }
 
 Blocked BlockedReader::on_descriptor(pid_t pid, pid_t tid, uint64_t descriptor) {
@@ -168,7 +176,7 @@ Blocked BlockedReader::on_socket(pid_t pid, const std::string& inode) {
           .path = known->second};
 }
 
-Blocked BlockedReader::on_path(pid_t pid, uint64_t address) {
+Blocked BlockedReader::on_path(pid_t pid, uint64_t address, int directory) {
   // Page by page, so that a name near the end of a mapping is read, too.
   constexpr uint64_t kPage = 4096;
   std::string name = memory_of(pid, address, kPage - address % kPage);
@@ -177,7 +185,8 @@ Blocked BlockedReader::on_path(pid_t pid, uint64_t address) {
   }
   name.resize(std::min(name.find('\0'), name.size()));
   if (!name.starts_with('/') && !name.empty()) {
-    name = std::string(files_.link(fmt::format("/proc/{}/cwd", pid))) + "/" + name;
+    const std::string link = directory == AT_FDCWD ? "cwd" : fmt::format("fd/{}", directory);
+    name = std::string(files_.link(fmt::format("/proc/{}/{}", pid, link))) + "/" + name;
   }
   if (name.starts_with("/proc/") || name.starts_with("/sys/")) return {};
   return {.doing = Doing::in_file, .path = std::move(name)};

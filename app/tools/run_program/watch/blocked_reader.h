@@ -43,9 +43,12 @@ class BlockedReader {
 
  private:
   Blocked in_call(pid_t pid, pid_t tid, char state, const TaskCall& call);
+  // In a fault, or a call that changes the address space.
+  Blocked in_memory(pid_t pid, pid_t tid, char state);
   Blocked on_descriptor(pid_t pid, pid_t tid, uint64_t descriptor);
   Blocked on_socket(pid_t pid, const std::string& inode);
-  Blocked on_path(pid_t pid, uint64_t address);
+  // directory: the descriptor to which the path is relative, or AT_FDCWD.
+  Blocked on_path(pid_t pid, uint64_t address, int directory);
   // Of several descriptors: what is the likeliest to be waited for. forever: without a timeout.
   Blocked on_any(pid_t pid, pid_t tid, const std::vector<uint64_t>& descriptors, bool forever);
   std::vector<uint64_t> polled(pid_t pid, const TaskCall& call);

@@ -69,9 +69,9 @@ void ProcessTable::add_process(pid_t pid, pid_t parent) {
 void ProcessTable::find_children(pid_t pid, LiveProcess& process) {
   for (auto& [tid, thread] : process.threads) {
     if (!std::exchange(thread.may_have_started, false)) continue;
-    const auto children =
-        parse_numbers(files_.read(fmt::format("/proc/{}/task/{}/children", pid, tid)));
-    for (const pid_t child : children) {
+    // The kernel gives a page of it at a time.
+    const auto text = proc::read(fmt::format("/proc/{}/task/{}/children", pid, tid));
+    for (const pid_t child : parse_numbers(text.value_or(""))) {
       if (!live_.contains(child)) add_process(child, pid);
     }
   }

@@ -45,9 +45,10 @@ std::unordered_map<int64_t, CallKind> table_of_calls() {
   calls[SYS_sendfile] = {.what = What::descriptor, .argument = 1};
   for (const int64_t number :
        {SYS_openat, SYS_openat2, SYS_newfstatat, SYS_statx, SYS_unlinkat, SYS_mkdirat,
-        SYS_faccessat, SYS_readlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_fchmodat}) {
+        SYS_faccessat, SYS_readlinkat, SYS_renameat2, SYS_linkat, SYS_fchmodat}) {
     calls[number] = {.what = What::path, .argument = 1};
   }
+  calls[SYS_symlinkat] = {.what = What::path, .argument = 2};
   for (const int64_t number : {SYS_statfs, SYS_truncate, SYS_execve}) {
     calls[number] = {.what = What::path, .argument = 0};
   }

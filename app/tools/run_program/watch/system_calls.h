@@ -20,7 +20,7 @@ struct CallKind {
     other
   };
   What what = What::other;
-  int argument = 0;  // with the descriptor or the path
+  int argument = 0;  // with the descriptor or the path; before a path, its folder's descriptor
 };
 
 // Of a call's number on this machine. A pure function.

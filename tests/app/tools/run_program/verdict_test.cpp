@@ -141,9 +141,7 @@ TEST(ProgramVerdict, reads_that_copy_from_memory_are_not_storage) {
   Watched program;
   program.process(1, 0, kTrain, {{Doing::on_core, 1}});
   ProgramIo io;
-  io.processes.push_back({});
-  io.processes[0].threads.push_back({});
-  io.processes[0].threads[0].read_s = 9;
+  io.copied_s = 9;
   const ProgramVerdict verdict = program.judge(io);
   EXPECT_EQ(verdict.bound, Bound::main_process);
   EXPECT_NE(nlohmann::json(verdict.evidence).dump().find("copying from memory"), std::string::npos);
