@@ -151,8 +151,8 @@ std::vector<TuneCandidate> candidates_of(const Component<Loader>& loader, const 
   const int64_t batch = loader.info().batch_size;
   std::vector<TuneCandidate> all;
   const auto add = [&](TuneCandidate each) {
-    if (std::ranges::any_of(all, [&](const TuneCandidate& one) { return one.same(each); })) return;
     each.way = number;
+    if (std::ranges::any_of(all, [&](const TuneCandidate& one) { return one.same(each); })) return;
     each.memory = memory_of(each, way, data, batch);
     const bool configured = number == 0 && each.same(own);
     if (each.memory > machine.memory && !configured) return;
