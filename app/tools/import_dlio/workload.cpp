@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 
@@ -92,7 +93,7 @@ class Part {
   }
   // KEY: seconds or a distribution, and KEY_stdev.
   void time(const std::string& key, DlioTime& out);
-  void ignore(const std::string& key) { seen_.insert(key); }
+  void ignore(std::initializer_list<const char*> keys) { seen_.insert(keys.begin(), keys.end()); }
 
   // Keys that nobody took.
   void leave(DlioWorkload& workload) const {
@@ -175,19 +176,14 @@ void read_model(const Node& root, DlioWorkload& out) {
   }
   Part part(root, "model");
   part.text("name", model.name);
-  part.whole("model_size_bytes", model.size_bytes, 0);
   part.count("num_layers", model.layers);
-  for (const char* const key : {"type", "model_datatype", "optimizer_datatype",
-                                "optimization_groups", "layer_parameters"}) {
-    part.ignore(key);
-  }
+  part.ignore({"type", "model_size_bytes", "model_datatype", "optimizer_datatype",
+               "optimization_groups", "layer_parameters"});
   if (part.find("transformer") != nullptr) {
     Part transformer(*root.find("model"), "model.transformer");
-    transformer.count("vocab_size", model.vocabulary);
     transformer.count("hidden_size", model.hidden);
     transformer.count("ffn_hidden_size", model.ffn);
-    transformer.count("num_attention_heads", model.heads);
-    transformer.count("num_kv_heads", model.kv_heads);
+    transformer.ignore({"vocab_size", "num_attention_heads", "num_kv_heads"});
     transformer.leave(out);
   }
   if (part.find("parallelism") != nullptr) {
@@ -222,10 +218,8 @@ void read_dataset(const Node& root, DlioWorkload& out) {
   part.count("num_subfolders_eval", out.test_subfolders);
   part.word("compression", out.compression);
   part.word("record_element_type", out.element_type);
-  for (const char* const key : {"keep_files", "enable_chunking", "chunk_size", "compression_level",
-                                "generation_buffer_size", "record_element_bytes"}) {
-    part.ignore(key);
-  }
+  part.ignore({"keep_files", "enable_chunking", "chunk_size", "compression_level",
+               "generation_buffer_size", "record_element_bytes"});
   if (part.find("hdf5") != nullptr) {
     Part hdf5(*root.find("dataset"), "dataset.hdf5");
     hdf5.whole("num_dset_per_record", out.hdf5_sets, 1);
@@ -248,10 +242,8 @@ void read_reader(const Node& root, DlioWorkload& out) {
   part.count("transfer_size", out.transfer_size);
   part.flag("odirect", out.odirect);
   part.time("preprocess_time", out.preprocess);
-  for (const char* const key :
-       {"dont_use_mmap", "multiprocessing_context", "pin_memory", "read_type", "file_access"}) {
-    part.ignore(key);
-  }
+  part.ignore(
+      {"dont_use_mmap", "multiprocessing_context", "pin_memory", "read_type", "file_access"});
   part.leave(out);
 }
 
@@ -266,13 +258,13 @@ void read_training(const Node& root, DlioWorkload& out) {
   Part evaluation(root, "evaluation");
   evaluation.time("eval_time", out.evaluation);
   evaluation.whole("epochs_between_evals", out.epochs_between_evals, 1);
-  evaluation.ignore("eval_after_epoch");
+  evaluation.ignore({"eval_after_epoch"});
   evaluation.leave(out);
   Part metric(root, "metric");
   metric.real("au", out.au, 0, 1);
   metric.leave(out);
   Part output(root, "output");
-  output.ignore("folder"), output.ignore("log_file");
+  output.ignore({"folder", "log_file"});
   if (output.find("metric") != nullptr) {
     Part excluded(*root.find("output"), "output.metric");
     excluded.whole("exclude_start_steps", out.excluded_first, 0);
@@ -286,18 +278,12 @@ void read_checkpoints(const Node& root, DlioWorkload& out) {
   Part part(root, "checkpoint");
   part.text("checkpoint_folder", out.checkpoint_folder);
   out.checkpoint_folder = without_user(out.checkpoint_folder);
-  part.count("checkpoint_after_epoch", out.checkpoint_after_epoch);
-  part.count("epochs_between_checkpoints", out.epochs_between_checkpoints);
-  part.count("steps_between_checkpoints", out.steps_between_checkpoints);
   part.count("num_checkpoints_write", out.checkpoints_written);
-  part.whole("model_size", out.model.size_bytes, 0);  // versions 1 and 2
   part.flag("fsync", out.checkpoint_fsync);
   part.word("mode", out.checkpoint_mode);
-  part.word("type", out.checkpoint_type);
-  for (const char* const key : {"num_checkpoints_read", "time_between_checkpoints", "rank_sync",
-                                "recovery_rank_shift", "randomize_tensor"}) {
-    part.ignore(key);
-  }
+  part.ignore({"checkpoint_after_epoch", "epochs_between_checkpoints", "steps_between_checkpoints",
+               "model_size", "type", "num_checkpoints_read", "time_between_checkpoints",
+               "rank_sync", "recovery_rank_shift", "randomize_tensor"});
   part.leave(out);
 }
 
@@ -310,7 +296,7 @@ void read_storage(const Node& root, DlioWorkload& out) {
     Part options(*root.find("storage"), "storage.storage_options");
     options.text("endpoint_url", out.endpoint);
     options.text("region", out.region);
-    options.ignore("s3_force_path_style"), options.ignore("s3_max_attempts");
+    options.ignore({"s3_force_path_style", "s3_max_attempts"});
     options.leave(out);
     out.endpoint = without_user(out.endpoint);
   }
@@ -337,10 +323,9 @@ DlioWorkload read_workload(const Node& file) {
   if (const Node* const node = root.find("framework")) out.framework = node->scalar;
   Part workflow(root, "workflow");
   workflow.flag("train", out.train);
-  workflow.flag("generate_data", out.generate);
   workflow.flag("evaluation", out.evaluate);
   workflow.flag("checkpoint", out.checkpoint);
-  workflow.ignore("profiling"), workflow.ignore("debug");
+  workflow.ignore({"generate_data", "profiling", "debug"});
   workflow.leave(out);
   out.data_loader = out.framework == "pytorch" ? "pytorch" : "tensorflow";
   read_model(root, out);
