@@ -29,10 +29,12 @@ bool is_secret(std::string_view key) {
                              [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
-// "https://user:password@host/" without what stands before the @.
+// "https://user:password@host/" without what stands before the last @ of its host.
 std::string without_user(const std::string& url) {
-  const size_t begin = url.find("://"), at = url.find('@');
-  if (begin == url.npos || at == url.npos || at > url.find('/', begin + 3)) return url;
+  const size_t begin = url.find("://");
+  if (begin == url.npos) return url;
+  const size_t at = url.rfind('@', url.find('/', begin + 3));
+  if (at == url.npos || at < begin) return url;
   return url.substr(0, begin + 3) + url.substr(at + 1);
 }
 
