@@ -19,7 +19,10 @@ namespace {
   throw Error(ExitCode::config, at.at.text() + ": " + what);
 }
 
-// Words of a key that names a secret.
+// Of files, of samples in one and of those in a batch: products of two of them fit 64 bits.
+constexpr int64_t kMostOfEach = 1'000'000'000;
+
+// Whether a word of this key says that its value is a secret.
 bool is_secret(std::string_view key) {
   std::string lower(key);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -205,9 +208,9 @@ void read_dataset(const Node& root, DlioWorkload& out) {
   out.data_folder = without_user(out.data_folder);
   part.word("format", out.format);
   part.text("file_prefix", out.prefix);
-  part.whole("num_files_train", out.files, 0);
-  part.whole("num_files_eval", out.test_files, 0);
-  part.whole("num_samples_per_file", out.samples_per_file, 1);
+  part.whole("num_files_train", out.files, 0, kMostOfEach);
+  part.whole("num_files_eval", out.test_files, 0, kMostOfEach);
+  part.whole("num_samples_per_file", out.samples_per_file, 1, kMostOfEach);
   // Versions 1 and 2 leave out `bytes`, and call the data set of an HDF5 file otherwise.
   if (part.find("record_length") != nullptr) out.hdf5_name = "records";
   part.real("record_length", out.record_bytes, 1);
@@ -233,7 +236,7 @@ void read_dataset(const Node& root, DlioWorkload& out) {
 void read_reader(const Node& root, DlioWorkload& out) {
   Part part(root, root.find("data_reader") != nullptr ? "data_reader" : "reader");
   part.word("data_loader", out.data_loader);
-  part.whole("batch_size", out.batch, 1);
+  part.whole("batch_size", out.batch, 1, kMostOfEach);
   part.whole("batch_size_eval", out.test_batch, 1);
   part.whole("read_threads", out.read_threads, 0, 1024);
   part.whole("computation_threads", out.computation_threads, 0, 1024);
