@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
