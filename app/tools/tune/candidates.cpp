@@ -78,7 +78,7 @@ uint64_t memory_of(const TuneCandidate& candidate, const TuneWay& way, const Tun
   return bytes;
 }
 
-// Components with the experiment's options, but for the type. kept: samples need no reading.
+// The experiment's own loader, and others with its options that are of use for this way.
 std::vector<Component<Loader>> loaders_for(const Component<Loader>& own, const TuneWay& way,
                                            const TuneMachine& machine) {
   if (!may_be_another(own)) return {own};
