@@ -17,9 +17,15 @@ InFlightLimit::InFlightLimit(int64_t fixed)
 
 void InFlightLimit::answered(uint64_t bytes, Clock::duration took, int64_t in_flight) {
   if (fixed_) return;
+  if (begun_before_ > 0) {
+    --begun_before_;
+    return;
+  }
   window_.push_back({static_cast<size_t>(std::bit_width(bytes)) / 2, took});
   reached_ |= in_flight >= limit();
-  if (std::ssize(window_) >= std::max(kShortestWindow, limit())) end_window();
+  if (std::ssize(window_) < std::max(kShortestWindow, limit())) return;
+  end_window();
+  if (probing_) begun_before_ = in_flight - 1;
 }
 
 void InFlightLimit::failed() {

@@ -24,7 +24,8 @@ namespace stoker {
 //   the server was busy (429, 5xx), or a connection failed:          0.7 of it
 //
 // Every 50th window has half as many, and its medians are the base from then on: the server, or the
-// way to it, may be another by then.
+// way to it, may be another by then. Requests that were in flight when it began do not count in it,
+// for they have waited behind one another.
 class InFlightLimit {
  public:
   static constexpr int64_t kFirst = 16, kLeast = 4, kMost = 256;
@@ -58,6 +59,7 @@ class InFlightLimit {
   bool busy_ = false;     // in this window
   bool reached_ = false;  // likewise: the limit
   int64_t windows_ = 0;
+  int64_t begun_before_ = 0;  // answers still to come of what was begun before a probing window
   std::vector<Answer> window_;
   std::array<Clock::duration, kSizes> base_{};  // 0: not known
 };

@@ -14,8 +14,8 @@
 //    the next one, so that workers who find no place in it go on there. Only the batch that was
 //    begun last is ever open in part.
 // 4. The batches that are ahead go on over the end of an epoch, unless they are filled apart.
-//    next() says once that the epoch is
-//    over, and the start() of the next one finds its first batches on their way.
+//    next() says once that the epoch is over, and the start() of the next one finds its first
+//    batches on their way.
 // 5. A start() anywhere else gives up what is on its way and begins anew from there: workers that
 //    wait for a tier are interrupted.
 // 6. A next() that is interrupted leaves all as it is, and a start() at the same place finds it.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 #include "io/core/random.h"
 
@@ -66,6 +67,32 @@ TEST(InFlightLimits, ends_near_what_the_server_does_at_a_time) {
     EXPECT_GE(least, capacity / 2) << capacity;  // a window of half as many now and then
     EXPECT_LE(most, capacity * 5 / 2) << capacity;
   }
+}
+
+// As above, but what is in flight when the limit falls still waits in the server's queue.
+TEST(InFlightLimits, what_waited_in_a_queue_is_no_base) {
+  struct Request {
+    double begun, done;
+  };
+  constexpr double kTakes = 0.01;
+  constexpr int64_t kCapacity = 30;
+  InFlightLimit limit(0);
+  std::deque<Request> in_flight;
+  double now = 0, last_done = 0;
+  int64_t most = 0;
+  for (int i = 0; i < 100000; ++i) {
+    while (std::ssize(in_flight) < limit.limit()) {
+      last_done = std::max(now + kTakes, last_done + kTakes / kCapacity);
+      in_flight.push_back({now, last_done});
+    }
+    const Request first = in_flight.front();
+    now = first.done;
+    limit.answered(1000, from_seconds(now - first.begun), std::ssize(in_flight));
+    in_flight.pop_front();
+    most = std::max(most, limit.limit());
+  }
+  EXPECT_GE(most, kCapacity);
+  EXPECT_LE(most, kCapacity * 5 / 2);
 }
 
 TEST(InFlightLimits, a_few_slow_answers_change_nothing) {

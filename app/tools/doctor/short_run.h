@@ -41,7 +41,7 @@ struct ShortRun {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
 
 // Lets a child process train. Error where it fails, which names the log; a run that was asked to
 // stop has not failed; where its training had not begun, summary and directory are empty.
-// Error(ExitCode::sigint or sigterm) where stop_requested said so.
+// Error(ExitCode::sigint) where stop_requested said so.
 ShortRun short_run(const ShortRunOptions& options);
 
 // Images/s of the whole run, until the last set is where it belongs.

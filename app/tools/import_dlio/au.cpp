@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -25,7 +26,9 @@ std::map<int64_t, std::vector<Step>> steps_of(const Table& table) {
                       &end = table.column("wall_s"), &compute = table.column("segments_s.compute");
   std::map<int64_t, std::vector<Step>> epochs;
   double before = 0;
-  for (size_t row = 0; row < std::min(number.size(), compute.size()); ++row) {
+  // A file that lacks one of them has no such row.
+  const size_t rows = std::min({number.size(), epoch.size(), end.size(), compute.size()});
+  for (size_t row = 0; row < rows; ++row) {
     if (!number[row] || !epoch[row] || !end[row] || !compute[row]) continue;
     if (*number[row] == before) continue;  // the last row stands there twice
     if (*number[row] != before + 1) {

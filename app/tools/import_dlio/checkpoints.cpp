@@ -19,6 +19,13 @@ std::optional<CheckpointShape> shape_of(const DlioModel& model) {
   return std::nullopt;
 }
 
+// A word of a command line, whatever the file has written into it.
+std::string shell_word(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 }  // namespace
 
 std::string checkpoint_command(const DlioWorkload& workload, std::vector<std::string>& remarks) {
@@ -27,8 +34,8 @@ std::string checkpoint_command(const DlioWorkload& workload, std::vector<std::st
   if (!workload.checkpoint || !shape) return "";
   const Parallel parallel{model.tensor, model.pipeline,
                           model.data > 0 ? model.data : shape->parallel.data};
-  std::string command = fmt::format("stoker bench checkpoint '{}' --shape {}",
-                                    workload.checkpoint_folder, shape->name);
+  std::string command = fmt::format("stoker bench checkpoint {} --shape {}",
+                                    shell_word(workload.checkpoint_folder), shape->name);
   if (!(parallel == shape->parallel)) command += " --parallel " + to_string(parallel);
   if (workload.checkpoints_written > 0) {
     command += fmt::format(" --rounds {}", workload.checkpoints_written);

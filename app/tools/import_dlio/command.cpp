@@ -41,7 +41,7 @@ void add_import(const Command& program) {
   command
       .argument("--accelerators", arguments.accelerators,
                 "Number of accelerators on all of them, for the rules.")
-      .positive();
+      .range(1, 1'000'000);
   command.flag("--json", arguments.json, "Print the result as one line of JSON.");
 }
 

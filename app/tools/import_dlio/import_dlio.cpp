@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
@@ -60,13 +59,14 @@ std::string experiment_text(const std::string& source, const DlioWorkload& workl
   return text + to_yaml(translation.experiment) + "\n";
 }
 
-void write(const std::string& path, const std::string& text) {
+// Whether the file is there already, with this text.
+bool is_written(const std::string& path, const std::string& text) {
   const std::optional<std::string> there = read_if_there(path);
   if (there && *there != text) {
     throw Error(ExitCode::environment,
                 path + ": exists and says something else: name another file by --to FILE");
   }
-  if (!there) atomic_write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return there.has_value();
 }
 
 std::vector<DlioRule> rules_of(const Workload& workload, const ImportDlioArguments& arguments) {
@@ -107,6 +107,14 @@ ExitCode import_dlio(const ImportDlioArguments& arguments) {
   const DlioTranslation translation = translate(workload.is, data);
   const std::vector<DlioRule> rules = rules_of(workload, arguments);
   nlohmann::json json{{"otherwise", translation.remarks}, {"rules", to_json(rules)}};
+  if (!translation.checkpoints.empty()) json["checkpoints"] = translation.checkpoints;
+  std::string text = translation.checkpoints + "\n";
+  if (!workload.is.only_checkpoints()) {
+    text = experiment_text(arguments.config, workload.is, translation);
+    json["experiment"] = text;
+  }
+  // Asked before the data are generated, which may take hours.
+  const bool to_write = !arguments.to.empty() && !is_written(arguments.to, text);
   if (!arguments.generate.empty()) {
     const DlioData made = generate(workload.is, data, progress_of("files"));
     const double rate = static_cast<double>(made.bytes) / std::max(1e-9, made.seconds);
@@ -114,13 +122,9 @@ ExitCode import_dlio(const ImportDlioArguments& arguments) {
     print_note(fmt::format("generated {} files, {} bytes, in {:.2f} s: {:.0f} MB/s", made.files,
                            made.bytes, made.seconds, rate / 1e6));
   }
-  if (!translation.checkpoints.empty()) json["checkpoints"] = translation.checkpoints;
-  std::string text = translation.checkpoints + "\n";
-  if (!workload.is.only_checkpoints()) {
-    text = experiment_text(arguments.config, workload.is, translation);
-    json["experiment"] = text;
+  if (to_write) {
+    atomic_write_file(arguments.to, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   }
-  if (!arguments.to.empty()) write(arguments.to, text);
   if (!arguments.json) say(translation, rules);
   if (!arguments.to.empty() && !arguments.json) return ExitCode::ok;
   return print_result(arguments.json, json, text);

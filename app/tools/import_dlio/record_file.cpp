@@ -3,10 +3,10 @@
 #include <turbojpeg.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "app/tools/bench_checkpoint/noise.h"
@@ -186,6 +186,13 @@ uint64_t write_indexed_binary(const RecordFile& file) {
 // A grey image of noise, of the quality that Pillow has without being told.
 uint64_t write_jpeg(const RecordFile& file) {
   constexpr int kQuality = 75;
+  constexpr int64_t kMostOfSide = 65'500;  // of libjpeg
+  if (std::max(file.rows, file.columns) > kMostOfSide) {
+    throw Error(ExitCode::config,
+                file.path +
+                    ": no JPEG file has so many pixels: set dataset.record_length_bytes to "
+                    "fewer");
+  }
   std::vector<uint8_t> pixels;
   pixels.reserve(record_bytes(file));
   Noise(file.seed).write(record_bytes(file), [&](Bytes bytes) {
@@ -198,12 +205,7 @@ uint64_t write_jpeg(const RecordFile& file) {
                                  static_cast<int>(file.rows), TJPF_GRAY, &encoded, &bytes,
                                  TJSAMP_GRAY, kQuality, 0);
   const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owner(encoded, tjFree);
-  if (result != 0) {
-    throw Error(ExitCode::config,
-                file.path +
-                    ": no JPEG file has so many pixels: set dataset.record_length_bytes to "
-                    "fewer");
-  }
+  if (result != 0) throw std::runtime_error(file.path + ": " + tjGetErrorStr2(encoder.get()));
   Output out(file.path);
   out.append({encoded, bytes});
   return out.commit();

@@ -102,10 +102,6 @@ int64_t files_by_steps(const DlioWorkload& w, const DlioMachines& machines) {
 
 }  // namespace
 
-int64_t files_needed(const DlioWorkload& workload, const DlioMachines& machines) {
-  return std::max(files_by_memory(workload, machines), files_by_steps(workload, machines));
-}
-
 std::vector<DlioRule> check_rules(const DlioWorkload& w, const DlioMachines& machines,
                                   const std::vector<std::string>& changed) {
   constexpr double kGib = 1 << 30;

@@ -28,9 +28,6 @@ struct DlioRule {
 std::vector<DlioRule> check_rules(const DlioWorkload& workload, const DlioMachines& machines,
                                   const std::vector<std::string>& changed);
 
-// Files that the first two rules ask for.
-int64_t files_needed(const DlioWorkload& workload, const DlioMachines& machines);
-
 // The memory of this machine, in bytes.
 uint64_t memory_of_machine();
 

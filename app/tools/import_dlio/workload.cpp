@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 
@@ -18,7 +19,10 @@ namespace {
   throw Error(ExitCode::config, at.at.text() + ": " + what);
 }
 
-// Words of a key that names a secret.
+// Of files, of samples in one and of those in a batch: products of two of them fit 64 bits.
+constexpr int64_t kMostOfEach = 1'000'000'000;
+
+// Whether a word of this key says that its value is a secret.
 bool is_secret(std::string_view key) {
   std::string lower(key);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -28,10 +32,12 @@ bool is_secret(std::string_view key) {
                              [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
-// "https://user:password@host/" without what stands before the @.
+// "https://user:password@host/" without what stands before the last @ of its host.
 std::string without_user(const std::string& url) {
-  const size_t begin = url.find("://"), at = url.find('@');
-  if (begin == url.npos || at == url.npos || at > url.find('/', begin + 3)) return url;
+  const size_t begin = url.find("://");
+  if (begin == url.npos) return url;
+  const size_t at = url.rfind('@', url.find('/', begin + 3));
+  if (at == url.npos || at < begin) return url;
   return url.substr(0, begin + 3) + url.substr(at + 1);
 }
 
@@ -92,7 +98,7 @@ class Part {
   }
   // KEY: seconds or a distribution, and KEY_stdev.
   void time(const std::string& key, DlioTime& out);
-  void ignore(const std::string& key) { seen_.insert(key); }
+  void ignore(std::initializer_list<const char*> keys) { seen_.insert(keys.begin(), keys.end()); }
 
   // Keys that nobody took.
   void leave(DlioWorkload& workload) const {
@@ -175,19 +181,14 @@ void read_model(const Node& root, DlioWorkload& out) {
   }
   Part part(root, "model");
   part.text("name", model.name);
-  part.whole("model_size_bytes", model.size_bytes, 0);
   part.count("num_layers", model.layers);
-  for (const char* const key : {"type", "model_datatype", "optimizer_datatype",
-                                "optimization_groups", "layer_parameters"}) {
-    part.ignore(key);
-  }
+  part.ignore({"type", "model_size_bytes", "model_datatype", "optimizer_datatype",
+               "optimization_groups", "layer_parameters"});
   if (part.find("transformer") != nullptr) {
     Part transformer(*root.find("model"), "model.transformer");
-    transformer.count("vocab_size", model.vocabulary);
     transformer.count("hidden_size", model.hidden);
     transformer.count("ffn_hidden_size", model.ffn);
-    transformer.count("num_attention_heads", model.heads);
-    transformer.count("num_kv_heads", model.kv_heads);
+    transformer.ignore({"vocab_size", "num_attention_heads", "num_kv_heads"});
     transformer.leave(out);
   }
   if (part.find("parallelism") != nullptr) {
@@ -207,9 +208,9 @@ void read_dataset(const Node& root, DlioWorkload& out) {
   out.data_folder = without_user(out.data_folder);
   part.word("format", out.format);
   part.text("file_prefix", out.prefix);
-  part.whole("num_files_train", out.files, 0);
-  part.whole("num_files_eval", out.test_files, 0);
-  part.whole("num_samples_per_file", out.samples_per_file, 1);
+  part.whole("num_files_train", out.files, 0, kMostOfEach);
+  part.whole("num_files_eval", out.test_files, 0, kMostOfEach);
+  part.whole("num_samples_per_file", out.samples_per_file, 1, kMostOfEach);
   // Versions 1 and 2 leave out `bytes`, and call the data set of an HDF5 file otherwise.
   if (part.find("record_length") != nullptr) out.hdf5_name = "records";
   part.real("record_length", out.record_bytes, 1);
@@ -222,10 +223,8 @@ void read_dataset(const Node& root, DlioWorkload& out) {
   part.count("num_subfolders_eval", out.test_subfolders);
   part.word("compression", out.compression);
   part.word("record_element_type", out.element_type);
-  for (const char* const key : {"keep_files", "enable_chunking", "chunk_size", "compression_level",
-                                "generation_buffer_size", "record_element_bytes"}) {
-    part.ignore(key);
-  }
+  part.ignore({"keep_files", "enable_chunking", "chunk_size", "compression_level",
+               "generation_buffer_size", "record_element_bytes"});
   if (part.find("hdf5") != nullptr) {
     Part hdf5(*root.find("dataset"), "dataset.hdf5");
     hdf5.whole("num_dset_per_record", out.hdf5_sets, 1);
@@ -237,7 +236,7 @@ void read_dataset(const Node& root, DlioWorkload& out) {
 void read_reader(const Node& root, DlioWorkload& out) {
   Part part(root, root.find("data_reader") != nullptr ? "data_reader" : "reader");
   part.word("data_loader", out.data_loader);
-  part.whole("batch_size", out.batch, 1);
+  part.whole("batch_size", out.batch, 1, kMostOfEach);
   part.whole("batch_size_eval", out.test_batch, 1);
   part.whole("read_threads", out.read_threads, 0, 1024);
   part.whole("computation_threads", out.computation_threads, 0, 1024);
@@ -248,10 +247,8 @@ void read_reader(const Node& root, DlioWorkload& out) {
   part.count("transfer_size", out.transfer_size);
   part.flag("odirect", out.odirect);
   part.time("preprocess_time", out.preprocess);
-  for (const char* const key :
-       {"dont_use_mmap", "multiprocessing_context", "pin_memory", "read_type", "file_access"}) {
-    part.ignore(key);
-  }
+  part.ignore(
+      {"dont_use_mmap", "multiprocessing_context", "pin_memory", "read_type", "file_access"});
   part.leave(out);
 }
 
@@ -266,13 +263,13 @@ void read_training(const Node& root, DlioWorkload& out) {
   Part evaluation(root, "evaluation");
   evaluation.time("eval_time", out.evaluation);
   evaluation.whole("epochs_between_evals", out.epochs_between_evals, 1);
-  evaluation.ignore("eval_after_epoch");
+  evaluation.ignore({"eval_after_epoch"});
   evaluation.leave(out);
   Part metric(root, "metric");
   metric.real("au", out.au, 0, 1);
   metric.leave(out);
   Part output(root, "output");
-  output.ignore("folder"), output.ignore("log_file");
+  output.ignore({"folder", "log_file"});
   if (output.find("metric") != nullptr) {
     Part excluded(*root.find("output"), "output.metric");
     excluded.whole("exclude_start_steps", out.excluded_first, 0);
@@ -286,18 +283,12 @@ void read_checkpoints(const Node& root, DlioWorkload& out) {
   Part part(root, "checkpoint");
   part.text("checkpoint_folder", out.checkpoint_folder);
   out.checkpoint_folder = without_user(out.checkpoint_folder);
-  part.count("checkpoint_after_epoch", out.checkpoint_after_epoch);
-  part.count("epochs_between_checkpoints", out.epochs_between_checkpoints);
-  part.count("steps_between_checkpoints", out.steps_between_checkpoints);
   part.count("num_checkpoints_write", out.checkpoints_written);
-  part.whole("model_size", out.model.size_bytes, 0);  // versions 1 and 2
   part.flag("fsync", out.checkpoint_fsync);
   part.word("mode", out.checkpoint_mode);
-  part.word("type", out.checkpoint_type);
-  for (const char* const key : {"num_checkpoints_read", "time_between_checkpoints", "rank_sync",
-                                "recovery_rank_shift", "randomize_tensor"}) {
-    part.ignore(key);
-  }
+  part.ignore({"checkpoint_after_epoch", "epochs_between_checkpoints", "steps_between_checkpoints",
+               "model_size", "type", "num_checkpoints_read", "time_between_checkpoints",
+               "rank_sync", "recovery_rank_shift", "randomize_tensor"});
   part.leave(out);
 }
 
@@ -310,7 +301,7 @@ void read_storage(const Node& root, DlioWorkload& out) {
     Part options(*root.find("storage"), "storage.storage_options");
     options.text("endpoint_url", out.endpoint);
     options.text("region", out.region);
-    options.ignore("s3_force_path_style"), options.ignore("s3_max_attempts");
+    options.ignore({"s3_force_path_style", "s3_max_attempts"});
     options.leave(out);
     out.endpoint = without_user(out.endpoint);
   }
@@ -337,10 +328,9 @@ DlioWorkload read_workload(const Node& file) {
   if (const Node* const node = root.find("framework")) out.framework = node->scalar;
   Part workflow(root, "workflow");
   workflow.flag("train", out.train);
-  workflow.flag("generate_data", out.generate);
   workflow.flag("evaluation", out.evaluate);
   workflow.flag("checkpoint", out.checkpoint);
-  workflow.ignore("profiling"), workflow.ignore("debug");
+  workflow.ignore({"generate_data", "profiling", "debug"});
   workflow.leave(out);
   out.data_loader = out.framework == "pytorch" ? "pytorch" : "tensorflow";
   read_model(root, out);

@@ -22,25 +22,20 @@ struct DlioTime {
 // The states of a model that DLIO saves where it is a transformer. A value.
 struct DlioModel {
   std::string name = "default";
-  int64_t size_bytes = 10'240;
   int64_t layers = 0;
   int64_t hidden = 0;
   int64_t ffn = 0;
-  int64_t heads = 0;
-  int64_t kv_heads = 0;
-  int64_t vocabulary = 0;
   int64_t tensor = 1;
   int64_t pipeline = 1;
   int64_t data = 0;  // 0: as many as there are processes
   int64_t zero_stage = 0;
 };
 
-// What a file says, with DLIO's defaults. A value. Secrets in it are never read.
+// What the translation needs of a file, with DLIO's defaults. A value. Secrets are never read.
 struct DlioWorkload {
   DlioModel model;
   std::string framework = "tensorflow";
   bool train = true;
-  bool generate = false;
   bool evaluate = false;
   bool checkpoint = false;
 
@@ -83,13 +78,9 @@ struct DlioWorkload {
   int64_t epochs_between_evals = 1;
 
   std::string checkpoint_folder = "./checkpoints/";
-  int64_t checkpoint_after_epoch = 1;
-  int64_t epochs_between_checkpoints = 1;
-  int64_t steps_between_checkpoints = 0;  // 0: at the end of epochs
   int64_t checkpoints_written = 0;
   bool checkpoint_fsync = false;
   std::string checkpoint_mode = "default";
-  std::string checkpoint_type = "rank_zero";
 
   double au = 0.9;  // 0 to 1
   int64_t excluded_first = 1;

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "app/tools/simulate/inputs.h"
 
 // What the middle of a run does, and what of it a number of workers decides: the questions that
-// `stoker size`, `stoker tune` and `stoker doctor` ask of the same engine. Pure functions; any
-// thread. Error(config) as simulate_run().
+// `stoker size` and `stoker tune` ask of the same engine. Pure functions; any thread. Error(config)
+// as simulate_run().
 
 namespace stoker {
 

@@ -30,7 +30,7 @@ class Search {
       need.workers = *asked_;
       need.images_per_s = rate(inputs, *asked_);
     } else {
-      const WorkerChoice fewest = fewest_workers(inputs, first_guess(inputs), demand_);
+      const WorkerChoice fewest = fewest_workers(inputs, workers_at_work(inputs, demand_), demand_);
       need.workers = fewest.workers;
       need.images_per_s = fewest.images_per_s;
     }
@@ -45,10 +45,6 @@ class Search {
     return simulate_steady(with_workers(inputs, workers)).images_per_s;
   }
 
-  int64_t first_guess(const SimulationInputs& inputs) const {
-    return workers_at_work(inputs, demand_);
-  }
-
   // As many as their number says, and then some: not all are busy at all times.
   void choose_devices(NamedTier tier, TierNeed& need) const {
     auto devices =
@@ -56,7 +52,7 @@ class Search {
     for (int attempt = 0; attempt < 4; ++attempt, devices += (devices + 2) / 3) {
       tier.tier.layout.stripes = devices;
       const SimulationInputs inputs = with_tier(inputs_, tier);
-      const WorkerChoice found = fewest_workers(inputs, first_guess(inputs), demand_);
+      const WorkerChoice found = fewest_workers(inputs, workers_at_work(inputs, demand_), demand_);
       if (found.images_per_s < kHolds * demand_) continue;
       need.devices = devices;
       need.workers_of_devices = found.workers;

@@ -14,7 +14,7 @@ namespace stoker {
 
 // What holds the chosen settings back, and why that is known. A value.
 struct TuneBinding {
-  // "device", "storage", "decoding", "copy" or "trainer"
+  // "device", "storage", "decoding", "copy" or "trainer"; "unknown" where there is no model.
   std::string stage;
   std::string why;
 };

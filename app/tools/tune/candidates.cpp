@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "app/tools/simulate/steady.h"
@@ -79,7 +78,7 @@ uint64_t memory_of(const TuneCandidate& candidate, const TuneWay& way, const Tun
   return bytes;
 }
 
-// Components with the experiment's options, but for the type. kept: samples need no reading.
+// The experiment's own loader, and others with its options that are of use for this way.
 std::vector<Component<Loader>> loaders_for(const Component<Loader>& own, const TuneWay& way,
                                            const TuneMachine& machine) {
   if (!may_be_another(own)) return {own};
@@ -151,8 +150,8 @@ std::vector<TuneCandidate> candidates_of(const Component<Loader>& loader, const 
   const int64_t batch = loader.info().batch_size;
   std::vector<TuneCandidate> all;
   const auto add = [&](TuneCandidate each) {
-    if (std::ranges::any_of(all, [&](const TuneCandidate& one) { return one.same(each); })) return;
     each.way = number;
+    if (std::ranges::any_of(all, [&](const TuneCandidate& one) { return one.same(each); })) return;
     each.memory = memory_of(each, way, data, batch);
     const bool configured = number == 0 && each.same(own);
     if (each.memory > machine.memory && !configured) return;

@@ -31,7 +31,8 @@ struct TuneMachine {
 // What the way, which keeps samples in memory, makes of the inputs.
 std::optional<SimulationInputs> inputs_of(const TuneWay& way, const TuneMachine& machine);
 
-// Fewer and smaller samples of the same sizes: a simulation draws the order of all of them.
+// The inputs with at most so many samples, taken evenly from all: a simulation draws the order of
+// each of them.
 SimulationInputs thinned(SimulationInputs inputs, int64_t samples);
 
 // Loaders, workers and batches ahead for this way, with predictions. They include the experiment's

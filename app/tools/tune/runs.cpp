@@ -1,9 +1,10 @@
 #include "app/tools/tune/runs.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -16,6 +17,13 @@ namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
+
+// An empty one, whose name nobody knew before.
+std::string new_directory() {
+  std::string path = (fs::temp_directory_path() / "stoker-tune-XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr) throw_errno("make", path, errno);
+  return path;
+}
 
 // The last line that a run has said.
 std::string last_line(const std::string& path) {
@@ -35,9 +43,7 @@ TuneRuns::TuneRuns(std::string config, std::vector<std::string> overrides, doubl
       overrides_(std::move(overrides)),
       seconds_(seconds),
       stop_(stop),
-      directory_((fs::temp_directory_path() / fmt::format("stoker-tune-{}", ::getpid())).string()) {
-  make_directories(directory_);
-}
+      directory_(new_directory()) {}
 
 TuneRuns::~TuneRuns() {
   std::error_code ignored;

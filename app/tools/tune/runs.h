@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,8 @@
 namespace stoker {
 
 // The short runs of a search: child processes that train with the experiment's settings and some
-// others, without checkpoints and evaluations, until they are told to stop. What they
-// leave is removed with this object. One thread.
+// others, without checkpoints and evaluations, until they are told to stop. What they leave is
+// removed with this object. One thread.
 class TuneRuns {
  public:
   // config, overrides: the experiment. seconds: after so long no run is begun any more that would
@@ -24,14 +23,14 @@ class TuneRuns {
   TuneRuns(const TuneRuns&) = delete;
   TuneRuns& operator=(const TuneRuns&) = delete;
 
-  // Reports of each step cost nothing where the device needs not be waited for.
+  // Runs report every so many steps: each, unless a report has to wait for the device.
   void report_every(int64_t steps) { every_steps_ = steps; }
   // Whether there is time for a run that trains for so long.
   bool time_for(double seconds) const;
   double spent_s() const;
   int64_t count() const { return count_; }
   // A run that trains for about so many seconds. Error as short_run(); the log stays as long as
-  // this object, and its last lines are in the message.
+  // this object, and its last line is the message.
   ShortRun run(const std::vector<std::string>& overrides, double seconds);
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "app/tools/doctor/short_run.h"
 #include "io/core/error.h"

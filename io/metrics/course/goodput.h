@@ -13,10 +13,10 @@ namespace stoker {
 // Where the time of a training goes, over all its processes. Exclusive and exhaustive: the parts
 // add up to the wall time.
 //
-//   process 1:  |start|--- steps that count ---|--- steps that are lost ---|x    x: killed
-//                                                                           |down|
-//   process 2:                                                                   |start|-- steps
-//   --|end| recovery: |------------------|
+//   process 1:  |start|-- steps that count --|-- lost steps --|x    x: killed
+//                                                              |down|
+//   process 2:                                                      |start|-- steps --|end|
+//   recovery:                                                  |---------------|
 //
 // effective: steps, without what they waited for. start: from the begin of a process to its first
 // step. lost: steps that were done and had to be done again, with all that belongs to them. end:

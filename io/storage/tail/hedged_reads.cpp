@@ -17,9 +17,8 @@
 // 1. read() puts the call on a list and begins the caller's own read. Nobody is woken for that: one
 //    thread of ours (the watcher) sleeps until the earliest call of the list can be late, and looks
 //    again then. So a read that is in time costs a lock and no switch of threads.
-// 2. A call that is late gets a Hedge, where the budget has one left. If not, it is looked at
-// again:
-//    at twice the limit it is urgent, and served before those that are just late.
+// 2. A call that is late gets a Hedge, where the budget has one left. If not, it is looked at again
+//    at twice the limit, when it is urgent: half of the budget is kept for those.
 // 3. The watcher itself reads it, and another thread becomes the watcher.
 // 4. Whoever is through first wins: settled under the lock by Call::won. Then the caller's read is
 //    asked to stop; the caller finds `won` and takes its buffer.

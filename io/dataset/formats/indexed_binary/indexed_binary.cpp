@@ -1,11 +1,8 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "io/core/error.h"

@@ -126,7 +126,8 @@ class ImportDlio(StokerTest):
         workload = self.small("npz")
         for override, words in (("dataset.format=parquet", "parquet"), ("dataset.format=csv", "csv"), ("dataset.format=webp", "webp"),
                                 ("dataset.num_samples_per_file=4", "num_samples_per_file"), ("storage.storage_type=s3dlio", "s3dlio"),
-                                ("reader.batch_size=${n}", "interpolation"), ("train.epochs=many", "train.epochs"),
+                                ("reader.batch_size=${n}", "interpolation"), ("reader.batch_size=4503599627370496", "reader.batch_size"),
+                                ("train.epochs=many", "train.epochs"),
                                 ("train.computation_time.type=odd", "computation_time")):
             with self.subTest(override):
                 said = self.stoker("import-dlio", workload, override, code=2).stderr
@@ -152,7 +153,7 @@ storage:
   storage_options:
     access_key_id: AKIAHUSH
     secret_access_key: hushhush
-    endpoint_url: http://hush:hushhush@localhost:9020
+    endpoint_url: http://hush:hush@hush@localhost:9020
 """)
         process = self.stoker("import-dlio", workload, "--to", "bucket.yaml", "reader.session_token=hush")
         text = (self.dir / "bucket.yaml").read_text()
