@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -244,7 +244,10 @@ void StartedProgram::reap() {
 
 std::optional<int> StartedProgram::wait_for(int milliseconds) {
   if (exit_code_) return exit_code_;
-  if (!descriptor_) descriptor_ = FileDescriptor(::pidfd_open(pid_, 0));
+  // Debian 12's <sys/pidfd.h> declares pidfd_open() for C alone.
+  if (!descriptor_) {
+    descriptor_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  }
   if (!descriptor_) throw_errno("watch", "the program", errno);
   pollfd ended{descriptor_.get(), POLLIN, 0};
   if (::poll(&ended, 1, milliseconds) > 0) reap();
