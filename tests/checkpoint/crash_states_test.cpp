@@ -10,7 +10,7 @@
 #include "io/checkpoint/saving/set_writer.h"
 #include "tests/support/checkpoints.h"
 #include "tests/support/gates.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 
 // A power loss at any time: a run is recorded, every state in which a crash may leave its two tiers

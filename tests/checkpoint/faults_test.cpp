@@ -13,7 +13,7 @@
 #include "tests/support/checkpoint_run.h"
 #include "tests/support/crash_states.h"
 #include "tests/support/file_layers.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 // Every system call of a run fails once, with every error, or from some call on for ever: a run
 // that saves, drains, removes, is started again and goes on.

@@ -7,7 +7,7 @@
 #include "io/checkpoint/saving/set_writer.h"
 #include "tests/support/checkpoints.h"
 #include "tests/support/crash_states.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/thread_group.h"
 

@@ -8,7 +8,7 @@
 
 #include "io/core/error.h"
 #include "tests/support/errors.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 namespace stoker {
 namespace {

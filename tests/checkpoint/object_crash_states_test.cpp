@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/support/bucket_run.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 // A process that writes to a bucket dies after every one of its operations there, and the next one
 // is started on what is left. Objects are there as a whole or not at all, and durable when they

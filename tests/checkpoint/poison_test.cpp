@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/checkpoint_run.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 // The trainer goes on with its own memory: no byte that it writes after it may do so reaches a set.
 

@@ -13,7 +13,7 @@
 #include "io/core/crc32c.h"
 #include "io/core/error.h"
 #include "tests/support/errors.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
@@ -24,12 +24,9 @@ Bytes bytes_of(const std::string& text) {
 }
 
 std::string random_text(size_t bytes) {
-  static std::mt19937_64 random(5);
+  static uint64_t seed = 5;
   std::string text(bytes, '\0');
-  for (size_t i = 0; i < bytes; i += 8) {
-    const uint64_t value = random();
-    std::memcpy(text.data() + i, &value, std::min<size_t>(8, bytes - i));
-  }
+  fill_any(text.data(), bytes, seed++);
   return text;
 }
 

@@ -13,6 +13,7 @@
 #include "io/core/crc32c.h"
 #include "io/core/system/memory.h"
 #include "tests/support/checkpoints.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
@@ -41,14 +42,10 @@ HostMemory allocate(size_t bytes) { return allocate_huge(bytes, true); }
 // A state of random bytes, in the order of the tensors that were given to make_layout().
 struct Model {
   explicit Model(const std::vector<TensorInfo>& tensors, uint64_t seed = 1) : infos(tensors) {
-    uint64_t word = seed;
     for (const TensorInfo& info : tensors) {
       // With room behind, so that an overrun copies something else than the next tensor.
       std::vector<uint8_t> bytes(info.bytes + 8);
-      for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
-        word = word * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX generator
-        std::memcpy(bytes.data() + i, &word, sizeof word);
-      }
+      fill_any(bytes.data(), bytes.size(), seed + data.size());
       data.push_back(std::move(bytes));
     }
   }

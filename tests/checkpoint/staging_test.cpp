@@ -12,6 +12,7 @@
 #include "io/core/error.h"
 #include "tests/support/checkpoint_run.h"
 #include "tests/support/file_layers.h"
+#include "tests/support/short_tests.h"
 
 // checkpoint.staging_memory: a state goes to its tier through memory that holds a part of it.
 
@@ -29,13 +30,9 @@ std::vector<TensorInfo> infos_of(const std::vector<uint64_t>& sizes) {
 // Bytes that differ from state to state and from place to place.
 struct State {
   State(const std::vector<TensorInfo>& infos, uint64_t seed) {
-    uint64_t word = seed;
     for (const TensorInfo& info : infos) {
       std::vector<uint8_t> bytes(info.bytes + 8);
-      for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
-        word = word * 6364136223846793005 + 1442695040888963407;
-        std::memcpy(bytes.data() + i, &word, sizeof word);
-      }
+      fill_any(bytes.data(), bytes.size(), seed + data.size());
       data.push_back(std::move(bytes));
     }
   }
@@ -263,7 +260,7 @@ struct StagedRun : testing::Test {
     State& state = states.at(static_cast<size_t>(step) - 1);
     const bool begun = checkpointer->save({.step = step}, [&] { return state.training(step); });
     checkpointer->finish_copy();
-    std::ranges::fill(state.data[0], 0);
+    std::memset(state.data[0].data(), 0, state.data[0].size());
     return begun;
   }
   void expect_intact(int64_t step) {

@@ -60,11 +60,13 @@ struct TensorFilesTest : testing::Test {
 };
 
 TEST_F(TensorFilesTest, every_byte_is_that_of_the_file_wherever_its_data_begin) {
+  const std::vector<WrittenTensor> tensors = some_tensors();
+  const std::map<std::string, std::string> bytes = expected(tensors);
   for (const size_t padding : {0, 1, 3, 4000, 300'000}) {
-    root.write("f", safetensors_of(some_tensors(), padding));
+    root.write("f", safetensors_of(tensors, padding));
     for (const LoadAccess access : {LoadAccess::direct, LoadAccess::buffered}) {
       for (const int64_t threads : {1, 8}) {
-        ASSERT_TRUE(load({source("f")}, access, threads) == expected(some_tensors()))
+        ASSERT_TRUE(load({source("f")}, access, threads) == bytes)
             << padding << " blanks, " << threads << " threads";
       }
     }

@@ -14,7 +14,7 @@
 #include "io/dataset/shards/shard_writer.h"
 #include "tests/dataset/hdf5_shards.h"
 #include "tests/support/errors.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

@@ -9,7 +9,7 @@
 
 #include "io/core/random.h"
 #include "io/decoder/color_jitter.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 namespace stoker {
 namespace {

@@ -3,7 +3,7 @@
 #include "io/core/random.h"
 #include "io/jpeg/inverse_dct.h"
 #include "tests/decoder/jpeg_blocks.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include "tests/decoder/jpeg_blocks.h"
 #include "tests/decoder/jpeg_pixels.h"
 #include "tests/support/datasets.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 
 // The fast decoder against libjpeg-turbo: the same pixels, byte for byte.

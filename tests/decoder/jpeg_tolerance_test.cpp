@@ -8,7 +8,7 @@
 #include "io/decoder/frame_reader.h"
 #include "tests/decoder/images.h"
 #include "tests/decoder/libjpeg.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 // decoder.tolerance: as_libjpeg, against libjpeg's own interface: what it decodes, with or without
 // warnings, is a sample of the very same pixels; what it calls an error is a bad sample.

@@ -3,7 +3,7 @@
 #include "io/jpeg/progressive/progressive_decoder.h"
 #include "tests/decoder/jpeg_pixels.h"
 #include "tests/decoder/jpeg_scripts.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 // The fast decoder of progressive files against libjpeg-turbo: the same pixels, byte for byte.
 

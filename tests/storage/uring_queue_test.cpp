@@ -18,6 +18,7 @@
 #include "io/core/system/memory.h"
 #include "io/storage/file_tree.h"
 #include "tests/support/file_layers.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
@@ -28,14 +29,15 @@ constexpr uint64_t kFileBytes = 11ull << 20;  // more than one round of requests
 class UringWrites : public ::testing::Test {
  protected:
   UringWrites() : queue_(Uring::open(why_)), memory_(allocate_huge(kFileBytes, true)) {
-    for (uint64_t i = 0; i < kFileBytes; ++i)
-      memory_.data.get()[i] = static_cast<uint8_t>(i * i >> 7);
+    fill_any(memory_.data.get(), kFileBytes, 1);
   }
   void SetUp() override {
     if (!queue_) GTEST_SKIP() << why_;
   }
   Bytes bytes() const { return {memory_.data.get(), kFileBytes}; }
-  std::string text() const { return {bytes().begin(), bytes().end()}; }
+  std::string text() const {
+    return {reinterpret_cast<const char*>(memory_.data.get()), kFileBytes};
+  }
 
   TemporaryDirectory directory_;
   std::string why_;

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <vector>
+
+#include "tests/support/short_tests.h"
 
 namespace stoker {
 
@@ -40,12 +41,8 @@ inline std::string safetensors_of(const std::vector<WrittenTensor>& tensors, siz
 
 // Any bytes, the same for the same seed.
 inline std::string some_bytes(size_t count, uint64_t seed) {
-  std::mt19937_64 random(seed);
   std::string bytes(count, '\0');
-  for (size_t i = 0; i < count; i += 8) {
-    const uint64_t value = random();
-    std::memcpy(bytes.data() + i, &value, std::min<size_t>(8, count - i));
-  }
+  fill_any(bytes.data(), count, seed);
   return bytes;
 }
 

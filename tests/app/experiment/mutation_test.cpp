@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "tests/app/experiment/score.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 
 // Mutation test: what the program says of a slip in a configuration that ships.

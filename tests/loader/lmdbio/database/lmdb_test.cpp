@@ -10,7 +10,7 @@
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"
 #include "tests/support/lmdb_database.h"
-#include "tests/support/stride.h"
+#include "tests/support/short_tests.h"
 
 namespace stoker {
 namespace {

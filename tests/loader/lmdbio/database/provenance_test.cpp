@@ -12,8 +12,8 @@
 #include "io/loader/lmdbio/database/lmdb_writer.h"
 #include "tests/support/errors.h"
 #include "tests/support/lmdb_database.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/storages.h"
-#include "tests/support/stride.h"
 
 namespace stoker {
 namespace {
