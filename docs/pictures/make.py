@@ -2,8 +2,9 @@
 """Makes the pictures of the pages: docs/pictures/make.py, with the program built, and Debian's chromium and python3-pil.
 
 Of one run of configs/slow-tier.yaml: its status page while it goes on, and its report afterwards, as README.md shows
-them. Of another run what TensorBoard shows of its I/O profiler's sessions. And pages/NAME.png for each kind of page: 1440 and 390 pixels wide, light and dark, at half its size. STOKER names
-the program, as for the tests. It takes three minutes.
+them. Of another run what TensorBoard shows of its I/O profiler's sessions. Of the script of docs/any-program.md, on an
+emulated hard disk, the report; python3 has to have PyTorch for it. And pages/NAME.png for each kind of page: 1440 and 390
+pixels wide, light and dark, at half its size. STOKER names the program, as for the tests. It takes three minutes.
 """
 import base64
 import io
@@ -111,11 +112,27 @@ def of_tensorboard(browser, folder):
     sheet.quantize(COLOURS).save(HERE / "tensorboard.png", optimize=True)
 
 
+def of_program(browser, folder):
+    """docs/any-program.md: its script under `stoker run`, as the page has it."""
+    folder.mkdir()
+    (folder / "datasets").symlink_to(SOURCE / "datasets")
+    page = (SOURCE / "docs/any-program.md").read_text()
+    (folder / "train.py").write_text(re.search(r"(?ms)^```python\n(.*?)^```", page)[1])
+    for words in re.findall(r"(?m)^ {4}stoker ((?:run|report) .*hdd\.darshan.*)$", page):
+        stoker(*words.split(), cwd=folder)
+    show(browser, (folder / "hdd.html").as_uri(), "Files by time")
+    size = (1180, 900)
+    browser.screen(size)
+    browser.evaluate("new Promise((done) => setTimeout(done, 500))")
+    screenshot(browser, size).quantize(COLOURS).save(HERE / "any-program.png", optimize=True)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder, Browser(scripts=[DEEP]) as browser:
         of_tensorboard(browser, pathlib.Path(folder, "tensorboard"))
 
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        of_program(browser, pathlib.Path(folder, "program"))
         runs = pathlib.Path(folder, "runs")
         of_run(browser, runs)
         first = (runs / "latest").resolve()
