@@ -55,7 +55,8 @@ class Given(Exception): pass
 def handler(*_):
     raise Given
 signal.signal(signal.SIGALRM, handler)
-with stoker.Loader(config(storage=slow(3)), ["loader.workers=1", "loader.type=threaded"]) as loader:
+# A batch takes 160 ms: an alarm that came as next() returned would have Python drop the batch, and no loader could help.
+with stoker.Loader(config(storage=slow(10)), ["loader.workers=1", "loader.type=threaded"]) as loader:
     seen, given = [], 0
     iteration = iter(loader)
     while len(seen) < 18:
