@@ -45,7 +45,7 @@ struct TrainingOptions {
   // Without it batches are read and moved to the device, which shows what that costs by itself.
   bool compute = true;
   // auto: as many as there are cores that this process may use.
-  Workers threads;
+  AutoCount threads;
   template <class V>
   void visit(V& v) {
     v("epochs", epochs, "The number of passes over the training samples.", Limits{1, 1e9});

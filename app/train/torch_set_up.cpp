@@ -27,7 +27,7 @@ void try_threads(int64_t count) {
 }  // namespace
 
 void set_up_torch(const ExperimentOptions& options, const DeviceInfo& device, const Notify& warn) {
-  const int64_t threads = options.training.threads.resolve();
+  const int64_t threads = thread_count(options.training.threads);
   at::manual_seed(options.run.seed);
   // LibTorch makes its two pools of threads below. If a thread of them cannot be made, one pool
   // waits for it for ever, and OpenMP's ends the process. Trying it before gives an error instead.

@@ -60,11 +60,12 @@ Trainer::Trainer(Experiment& experiment, RunDirectory& directory, RunLog& log, S
       loader_(std::move(loader)),
       io_totals_(experiment.hub().io_sessions()),
       digests_(directory.path(), [&log](const std::string& text) { log.warn(text); }) {
-  directory_.write("environment.json",
-                   json_text(describe_environment(experiment.device().info(), directory.path(),
-                                                  experiment.options().training.threads.resolve()),
-                             2) +
-                       "\n");
+  directory_.write(
+      "environment.json",
+      json_text(describe_environment(experiment.device().info(), directory.path(),
+                                     thread_count(experiment.options().training.threads)),
+                2) +
+          "\n");
   if (loader_ || !peers.ranks().first()) return;
   lifetime_ = std::make_unique<Lifetime>(experiment.options(), experiment.hub(),
                                          [&log](const std::string& text) { log.warn(text); });

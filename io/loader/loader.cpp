@@ -20,21 +20,8 @@ EnumNames<SampleOrder> enum_names(SampleOrder) {
           {"local_window", SampleOrder::local_window}, {"shards", SampleOrder::shards}};
 }
 
-int64_t Workers::resolve() const { return count > 0 ? count : usable_cores(); }
-
-bool Scalar<Workers>::parse(const std::string& text, Workers& out) {
-  if (text == "auto") {
-    out.count = 0;
-    return true;
-  }
-  int64_t count = 0;
-  if (!parse_number(text, count) || count < 1 || count > 1024) return false;
-  out.count = count;
-  return true;
-}
-
-std::string Scalar<Workers>::format(const Workers& value) {
-  return value.count == 0 ? "auto" : std::to_string(value.count);
+int64_t thread_count(const AutoCount& threads) {
+  return threads.count > 0 ? threads.count : usable_cores();
 }
 
 void LoaderOptions::check(const Section& section) const {
@@ -61,7 +48,7 @@ void LoaderOptions::check_in_order(const Section& section) const {
 
 LoaderInfo LoaderOptions::info(int64_t host_batches_ahead, int64_t device_batches_ahead) const {
   return {.batch_size = batch_size,
-          .workers = workers.resolve(),
+          .workers = thread_count(workers),
           .host_batches_ahead = host_batches_ahead,
           .device_batches_ahead = device_batches_ahead,
           .drop_last = drop_last,

@@ -18,21 +18,9 @@ namespace stoker {
 class Device;
 class LoaderMeter;
 
-// A number of threads, or `auto`: as many as the cores that this process may use. A value.
-struct Workers {
-  int64_t count = 0;  // 0: auto
-  // The number; at least 1. `auto` is looked up anew by every call.
-  int64_t resolve() const;
-};
-
-// How a configuration writes it.
-template <>
-struct Scalar<Workers> {
-  static bool parse(const std::string& text, Workers& out);
-  static std::string format(const Workers& value);
-  static constexpr const char* expected = "auto or a number from 1 to 1024";
-  static constexpr const char* word = "auto";
-};
+// A number of threads; auto: as many as the cores that this process may use, looked up anew by
+// every call. At least 1.
+int64_t thread_count(const AutoCount& threads);
 
 // In which order training takes the samples. A file is what SampleInfo::file says.
 enum class SampleOrder { permutation, window, local_files, global_files, local_window, shards };
@@ -90,7 +78,7 @@ EnumNames<Filling> enum_names(Filling);
 struct LoaderOptions {
   // Samples per batch, of all ranks together.
   int64_t batch_size = 64;
-  Workers workers;
+  AutoCount workers;
   bool pin_workers = false;
   // Complete batches ahead, in host memory and on the device; and samples of the next batches.
   int64_t prefetch_batches = 2;

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import tempfile
 
 from stoker import MINI, SLOW_DECODER, configuration, emulated, flow, stoker
@@ -40,7 +41,7 @@ class Bench:
 
     def run(self, gpus, rate, batch, decode_ms, cores, tier, workers):
         """The summary of a run on that node."""
-        node = f"stoker-size-{os.getpid()}-{len(list(self.directory.glob('runs/*')))}"
+        node = os.getpid()
         decoder = flow(type="slow", delay_ms=decode_ms, cores=cores, node=node, inner=flow(type="turbojpeg", size=64))
         config = self.directory / "node.yaml"
         config.write_text(configuration(
@@ -52,9 +53,9 @@ class Bench:
             metrics="{every_steps: 1000, sinks: []}"))
         how = ["launch", "--ranks", gpus] if gpus > 1 else ["train"]
         try:
-            done = stoker(*how, config, f"run.name={node}", "--json", cwd=self.directory, timeout=None)
+            done = stoker(*how, config, "run.name=node", "--json", cwd=self.directory, timeout=None)
         finally:
-            pathlib.Path(f"/dev/shm/sem.{node}").unlink(missing_ok=True)
+            subprocess.run(["ipcrm", "-S", str(node)], check=False)
         return json.loads(done.stdout)
 
     def compare(self, node):

@@ -53,7 +53,7 @@ class Scenario:
         self.directory, self.name = directory, name
         figures, decode_ms, cores, rate, batch, spread = SCENARIOS[name]
         self.rate, self.batch = rate, batch
-        self.node = f"stoker-tune-{os.getpid()}" if cores else ""
+        self.node = os.getpid() if cores else 0
         decoder = flow(type="turbojpeg", size=32)
         sections = {}
         if decode_ms:
@@ -105,7 +105,7 @@ class Scenario:
                 again["chosen"].append(self.run(chosen, 2 * arguments.each))
         finally:
             if self.node:
-                pathlib.Path(f"/dev/shm/sem.{self.node}").unlink(missing_ok=True)
+                subprocess.run(["ipcrm", "-S", str(self.node)], check=False)
         medians = {name: statistics.median(rates) for name, rates in again.items()}
         row = {"scenario": self.name, "runs": len(swept), "best": best, "best_rate": best_rate, "chosen": chosen, "medians": medians,
                "ratio": medians["chosen"] / medians["best"], "seconds": told["seconds"], "short_runs": told["runs"], "told": told["images_per_s"],

@@ -75,6 +75,20 @@ TEST(Text, any_bytes_come_back_and_no_two_are_the_same_text) {
   }
 }
 
+TEST(Text, is_parted_outside_of_brackets_and_quotes) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(parts_outside_brackets("a={x: [1, 2]},b='c,d',,e", ','),
+            Parts({"a={x: [1, 2]}", "b='c,d'", "", "e"}));
+  EXPECT_EQ(parts_outside_brackets("", ','), Parts({""}));
+}
+
+TEST(Text, is_one_word_of_a_shell) {
+  EXPECT_EQ(shell_word("runs/a-1.yaml"), "runs/a-1.yaml");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b; rm *"), "'a b; rm *'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+}
+
 TEST(Text, errors_are) { EXPECT_STREQ(Error(ExitCode::data, "read \xff").what(), "read \\xff"); }
 
 }  // namespace

@@ -63,17 +63,17 @@ class QuotaGroup {
 };
 
 TEST(Workers, auto_is_not_more_than_the_cpu_quota_of_the_control_groups) {
-  const int64_t cores = Workers{}.resolve();
+  const int64_t cores = thread_count({});
   const auto before = cpu_quota();
   const QuotaGroup group;
   if (!group) GTEST_SKIP() << "this process may not make a control group with a CPU quota";
-  EXPECT_EQ(Workers{}.resolve(), cores);
+  EXPECT_EQ(thread_count({}), cores);
   ASSERT_TRUE(group.limit(1.5));
   EXPECT_DOUBLE_EQ(cpu_quota().value(), std::min(1.5, before.value_or(1.5)));
-  EXPECT_EQ(Workers{}.resolve(), std::min<int64_t>(2, cores));
+  EXPECT_EQ(thread_count({}), std::min<int64_t>(2, cores));
   ASSERT_TRUE(group.limit(0.5));
-  EXPECT_EQ(Workers{}.resolve(), 1);
-  EXPECT_EQ(Workers{7}.resolve(), 7);
+  EXPECT_EQ(thread_count({}), 1);
+  EXPECT_EQ(thread_count({7}), 7);
 }
 
 TEST(Loader, all_six_are_registered) {

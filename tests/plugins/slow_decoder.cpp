@@ -1,10 +1,10 @@
 // A decoder that takes a known time: around another one, it sleeps for every sample. For tests of
 // what a run says about its time. With `cores`, at most so many samples are under way at one time,
-// in all processes that name the same `node`: the cores of an emulated node.
-#include <fcntl.h>
-#include <semaphore.h>
+// in all processes that say the same `node`: the cores of an emulated node.
+#include <sys/sem.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -18,30 +18,44 @@ namespace {
 using namespace stoker;
 using SteadyClock = std::chrono::steady_clock;
 
-// The cores of an emulated node, which processes share. Absent: every thread has one.
+// The cores of an emulated node, which processes share: a System V semaphore, for it gets back what
+// a process held that has ended. It stays until somebody removes it (ipcrm -S NODE). Absent: every
+// thread has one.
 class Cores {
  public:
-  Cores(const std::string& node, int64_t count) {
+  Cores(int64_t node, int64_t count) {
     if (count == 0) return;
-    free_ = ::sem_open(("/" + node).c_str(), O_CREAT, 0600, count);
-    if (free_ == SEM_FAILED) throw Error(ExitCode::environment, "no semaphore '" + node + "'");
+    const auto key = static_cast<key_t>(node);
+    id_ = ::semget(key, 1, IPC_CREAT | IPC_EXCL | 0600);
+    if (id_ >= 0) {
+      ::semctl(id_, 0, SETVAL, static_cast<int>(count));
+      change(1, 0);  // says to the others that it has its value
+      change(-1, 0);
+      return;
+    }
+    id_ = ::semget(key, 1, 0600);
+    semid_ds state{};
+    while (::semctl(id_, 0, IPC_STAT, &state) == 0 && state.sem_otime == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (id_ < 0) throw Error(ExitCode::environment, "no semaphore " + std::to_string(node));
   }
-  ~Cores() {
-    if (free_ != nullptr) ::sem_close(free_);
-  }
-  Cores(const Cores&) = delete;
-  Cores& operator=(const Cores&) = delete;
 
-  bool shared() const { return free_ != nullptr; }
+  bool shared() const { return id_ >= 0; }
   void take() {
-    while (shared() && ::sem_wait(free_) != 0) continue;
+    if (shared()) change(-1, SEM_UNDO);
   }
   void give() {
-    if (shared()) ::sem_post(free_);
+    if (shared()) change(1, SEM_UNDO);
   }
 
  private:
-  sem_t* free_ = nullptr;
+  void change(short by, short how) {
+    sembuf operation{0, by, how};
+    while (::semop(id_, &operation, 1) != 0 && errno == EINTR) continue;
+  }
+
+  int id_ = -1;
 };
 
 class SlowSession final : public DecoderSession {
@@ -72,13 +86,13 @@ class SlowDecoder final : public Decoder {
   struct Options {
     Component<Decoder> inner = default_component<Decoder>("jpeg");
     double delay_ms = 10;
-    std::string node;
+    int64_t node = 0;
     int64_t cores = 0;
     template <class V>
     void visit(V& v) {
       v("inner", inner, "the decoder that does the work");
       v("delay_ms", delay_ms, "what a sample takes at least", Limits{0, 60000});
-      v("node", node, "the name of the node whose cores are shared");
+      v("node", node, "the number of the node whose cores are shared");
       v("cores", cores, "how many it has; 0: one for every thread", Limits{0, 10000});
     }
   };

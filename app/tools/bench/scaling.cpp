@@ -11,6 +11,7 @@
 #include "app/tools/bench/loader_bench.h"
 #include "app/tools/bench/rounds.h"
 #include "io/core/digest.h"
+#include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"
 
@@ -114,7 +115,7 @@ ScalingBenchmark measure_scaling(ScaledExperiment& experiment, std::vector<int64
                                       " has none: use loader.type=threaded or prefetched");
   }
   ScalingBenchmark result;
-  result.cores = Workers{}.resolve();
+  result.cores = usable_cores();
   for (const int64_t count : workers) {
     const ScaledEpoch epoch = run_epoch(experiment, count, 0, true);
     result.images = epoch.images;

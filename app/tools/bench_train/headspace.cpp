@@ -101,7 +101,7 @@ class HeadspaceMeasurement {
 
 void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
   at::manual_seed(experiment_.run.seed);
-  at::set_num_threads(static_cast<int>(experiment_.training.threads.resolve()));
+  at::set_num_threads(static_cast<int>(thread_count(experiment_.training.threads)));
   Experiment experiment(experiment_, notify_);
   Device& device = experiment.device();
   level.emulated = device.info().emulated;

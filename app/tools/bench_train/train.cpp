@@ -20,6 +20,7 @@
 #include "app/tools/bench/rounds.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
+#include "io/core/system/usable_cores.h"
 #include "io/loader/loader.h"
 
 namespace stoker {
@@ -187,7 +188,7 @@ class TrainingRuns {
 
   void bare(Experiment& experiment, const DeviceBatch& batch, TrainSteps& steps) {
     at::manual_seed(experiment.options().run.seed);
-    at::set_num_threads(static_cast<int>(experiment.options().training.threads.resolve()));
+    at::set_num_threads(static_cast<int>(thread_count(experiment.options().training.threads)));
     TrainStep step(experiment, bench_.warm_up + bench_.steps, bench_.warm_up + bench_.steps);
     std::vector<TimePoint> begun;
     for (int64_t i = 0; i < bench_.warm_up + bench_.steps; ++i) {
@@ -357,7 +358,7 @@ TrainOverhead measure_overhead(const TrainBenchArguments& bench, StopSignal& sto
 ExitCode bench_train(TrainBenchArguments arguments) {
   StopSignal stop;
   if (!arguments.bare) {
-    const std::vector<int64_t> all = up_to(Workers{}.resolve());
+    const std::vector<int64_t> all = up_to(usable_cores());
     if (arguments.threads.empty()) arguments.threads = all;
     if (arguments.workers.empty()) arguments.workers = all;
     return print_splits(arguments, measure_splits(arguments, stop));

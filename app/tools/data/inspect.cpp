@@ -17,6 +17,7 @@
 #include "app/base/result_table.h"
 #include "io/core/config/suggestion.h"
 #include "io/core/parallel.h"
+#include "io/core/system/usable_cores.h"
 #include "io/core/text/text.h"
 #include "io/dataset/read_sample.h"
 #include "io/decoder/image_header.h"
@@ -350,7 +351,7 @@ DatasetReport inspect_data(DataOptions options, const Budget& samples) {
   const auto tolerant = tolerant_decoder(options.decoder);
   return inspect_dataset(
       data.dataset(),
-      {data.decoder(), options.decoder.info(), tolerant.get(), samples, Workers{}.resolve()},
+      {data.decoder(), options.decoder.info(), tolerant.get(), samples, usable_cores()},
       progress_of("samples"));
 }
 

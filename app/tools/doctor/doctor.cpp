@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/base/progress_line.h"
 #include "io/core/text/json.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {
@@ -39,6 +41,18 @@ bool proposes(const Verdict& verdict) {
          !verdict.findings.front().overrides.empty();
 }
 
+// One setting depends on another: where loading is to be otherwise, `stoker tune` tries them
+// together.
+std::string search_of(const RunFiles& run, const Verdict& verdict) {
+  if (!proposes(verdict)) return "";
+  const auto& overrides = verdict.findings.front().overrides;
+  const bool loads = std::ranges::any_of(
+      overrides, [](const std::string& each) { return each.starts_with("loader."); });
+  if (!loads) return "";
+  return fmt::format("which settings together have the most images/s: stoker tune {}\n",
+                     shell_word(run.path("config.yaml")));
+}
+
 }  // namespace
 
 std::string to_text(const Verdict& verdict) {
@@ -56,7 +70,7 @@ ExitCode examine_run(const DoctorArguments& arguments) {
   const RunFiles run = read_run_outcome(newest_run(arguments.run, true));
   if (run.directory != arguments.run) print_note("the newest run: " + run.directory);
   const Verdict verdict = using_files_of({run.directory}, [&] { return verdict_of(run); });
-  if (!arguments.json) fmt::print("{}", to_text(verdict));
+  if (!arguments.json) fmt::print("{}{}", to_text(verdict), search_of(run, verdict));
   std::fflush(stdout);
   std::optional<Trial> trial;
   if (arguments.verify && proposes(verdict)) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/tools/bench_checkpoint/shapes.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {
@@ -17,13 +18,6 @@ std::optional<CheckpointShape> shape_of(const DlioModel& model) {
     }
   }
   return std::nullopt;
-}
-
-// A word of a command line, whatever the file has written into it.
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 }  // namespace

@@ -170,16 +170,21 @@ uint64_t write_tfrecord(const RecordFile& file) {
   return out.commit();
 }
 
+uint64_t write_numbers(const std::string& path, const std::vector<uint64_t>& numbers) {
+  Output out(path);
+  out.append(bytes_of(std::span<const uint64_t>(numbers)));
+  return out.commit();
+}
+
 uint64_t write_indexed_binary(const RecordFile& file) {
-  Output out(file.path), offsets(file.path + ".off.idx"), sizes(file.path + ".sz.idx");
+  Output out(file.path);
   Noise(file.seed).write(all_bytes(file), out.appender());
   const uint64_t bytes = record_bytes(file);
-  for (uint64_t i = 0; i < static_cast<uint64_t>(file.records); ++i) {
-    const uint64_t offset = i * bytes;
-    offsets.append(bytes_of(std::span<const uint64_t>(&offset, 1)));
-    sizes.append(bytes_of(std::span<const uint64_t>(&bytes, 1)));
-  }
-  const uint64_t index = offsets.commit() + sizes.commit();
+  const std::vector<uint64_t> sizes(static_cast<size_t>(file.records), bytes);
+  std::vector<uint64_t> offsets(sizes.size());
+  for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = i * bytes;
+  const uint64_t index =
+      write_numbers(file.path + ".off.idx", offsets) + write_numbers(file.path + ".sz.idx", sizes);
   return index + out.commit();  // last: where it is there, its index is
 }
 

@@ -73,7 +73,7 @@ void set_ranks(SimulationOptions& options, double number) {
 
 void set_loader(SimulationOptions& options, const char* key, Value value) {
   const LoaderOptions loader = simulated_loader(options.workload);
-  const std::map<std::string, int64_t> now{{"workers", loader.workers.resolve()},
+  const std::map<std::string, int64_t> now{{"workers", thread_count(loader.workers)},
                                            {"prefetch_batches", loader.prefetch_batches},
                                            {"batch_size", loader.batch_size}};
   const double wanted =

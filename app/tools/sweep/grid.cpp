@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "io/core/error.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {
@@ -60,25 +61,9 @@ bool is_experiment(const Node& root) {
 }
 
 std::vector<std::string> values_in(const std::string& text) {
-  std::vector<std::string> values(1);
-  int depth = 0;
-  char quote = 0;
-  for (const char c : text) {
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '[' || c == '{') {
-      ++depth;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-    if (c == ',' && depth == 0 && quote == 0) {
-      values.emplace_back();
-    } else if (c != ' ' || !values.back().empty()) {
-      values.back() += c;
-    }
-  }
+  std::vector<std::string> values = parts_outside_brackets(text, ',');
+  for (std::string& value : values)
+    value.erase(0, std::min(value.find_first_not_of(' '), value.size()));
   return values;
 }
 

@@ -14,6 +14,7 @@
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/core/text/text.h"
 
 // The file is read, every sweep of it is run as `stoker sweep FILE` would, and what they found is
 // put into one page by study.
@@ -63,10 +64,6 @@ Named cells_of(const json& finding) {
   return named;
 }
 
-std::string quoted(const std::string& word) {
-  return word.find_first_of(" ,'\"$") == std::string::npos ? word : "'" + word + "'";
-}
-
 // What runs the cells of a statement again. An axis value with a comma in it cannot be listed.
 std::string command_of(const std::string& file, const Named& named) {
   std::string command = "stoker sweep " + file;
@@ -74,7 +71,7 @@ std::string command_of(const std::string& file, const Named& named) {
     const bool comma = std::ranges::any_of(
         names, [](const std::string& name) { return name.find(',') != std::string::npos; });
     if (comma && names.size() > 1) continue;
-    command += " --only " + quoted(fmt::format("{}={}", axis, fmt::join(names, ",")));
+    command += " --only " + shell_word(fmt::format("{}={}", axis, fmt::join(names, ",")));
   }
   return command;
 }

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -15,15 +12,6 @@
 
 namespace stoker {
 namespace {
-
-namespace fs = std::filesystem;
-
-// An empty one, whose name nobody knew before.
-std::string new_directory() {
-  std::string path = (fs::temp_directory_path() / "stoker-tune-XXXXXX").string();
-  if (::mkdtemp(path.data()) == nullptr) throw_errno("make", path, errno);
-  return path;
-}
 
 // The last line that a run has said.
 std::string last_line(const std::string& path) {
@@ -42,13 +30,7 @@ TuneRuns::TuneRuns(std::string config, std::vector<std::string> overrides, doubl
     : config_(std::move(config)),
       overrides_(std::move(overrides)),
       seconds_(seconds),
-      stop_(stop),
-      directory_(new_directory()) {}
-
-TuneRuns::~TuneRuns() {
-  std::error_code ignored;
-  fs::remove_all(directory_, ignored);
-}
+      stop_(stop) {}
 
 double TuneRuns::spent_s() const { return seconds(Clock::now() - begin_); }
 
@@ -68,8 +50,8 @@ ShortRun TuneRuns::run(const std::vector<std::string>& overrides, double seconds
     options.overrides.push_back(fixed);
   }
   options.name = fmt::format("run-{}", ++count_);
-  options.directory = directory_ + "/" + options.name;
-  options.log = directory_ + "/" + options.name + ".txt";
+  options.directory = directory_.path() + "/" + options.name;
+  options.log = directory_.path() + "/" + options.name + ".txt";
   make_directories(options.directory);
   options.seconds = beside_s_ + seconds;
   options.stop_requested = [this] { return stop_.requested(); };

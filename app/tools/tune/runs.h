@@ -6,6 +6,7 @@
 
 #include "app/process/stop_signal.h"
 #include "app/tools/doctor/short_run.h"
+#include "io/core/system/temporary_folder.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -19,9 +20,6 @@ class TuneRuns {
   // not end in time. stop: ends a run, and the search.
   TuneRuns(std::string config, std::vector<std::string> overrides, double seconds,
            const StopSignal& stop);
-  ~TuneRuns();
-  TuneRuns(const TuneRuns&) = delete;
-  TuneRuns& operator=(const TuneRuns&) = delete;
 
   // Runs report every so many steps: each, unless a report has to wait for the device.
   void report_every(int64_t steps) { every_steps_ = steps; }
@@ -39,7 +37,7 @@ class TuneRuns {
   const double seconds_;
   const StopSignal& stop_;
   const TimePoint begin_ = Clock::now();
-  const std::string directory_;
+  const TemporaryFolder directory_{"tune"};
   int64_t every_steps_ = 1;
   int64_t count_ = 0;
   // Of a run, beside its training: what the runs before took.

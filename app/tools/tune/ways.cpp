@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/core/text/json.h"
+#include "io/core/text/text.h"
 #include "io/dataset/data_identity.h"
 #include "io/experiment/experiment_data.h"
 
@@ -235,30 +236,8 @@ std::vector<TuneWay> ways_of(const ExperimentOptions& experiment, const TuneData
 }
 
 std::vector<std::string> words_of_overrides(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  int depth = 0;
-  char quote = 0;
-  const auto end_word = [&] {
-    if (!word.empty()) words.push_back(std::exchange(word, {}));
-  };
-  for (const char c : text) {
-    if (c == ' ' && depth == 0 && quote == 0) {
-      end_word();
-      continue;
-    }
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-    word += c;
-  }
-  end_word();
+  std::vector<std::string> words = parts_outside_brackets(text, ' ');
+  std::erase(words, "");
   return words;
 }
 

@@ -166,6 +166,19 @@ std::string Scalar<Duration>::format(const Duration& value) {
   return format_units(kTimes, static_cast<uint64_t>(value.ms));
 }
 
+bool Scalar<AutoCount>::parse(const std::string& text, AutoCount& out) {
+  constexpr int64_t kMost = 1024;
+  int64_t count = 0;
+  const bool number = parse_number(text, count) && count >= 1 && count <= kMost;
+  if (text != word && !number) return false;
+  out.count = number ? count : 0;
+  return true;
+}
+
+std::string Scalar<AutoCount>::format(const AutoCount& value) {
+  return value.count == 0 ? word : std::to_string(value.count);
+}
+
 bool Scalar<Share>::parse(const std::string& text, Share& out) {
   const bool percent = text.ends_with('%');
   double value = 0;

@@ -154,6 +154,18 @@ struct Scalar<Duration> {
   static constexpr const char* expected = "a time such as 500ms, 60s or 2min";
 };
 
+// A number from 1 to 1024, or auto: the option says what that is. A value.
+struct AutoCount {
+  int64_t count = 0;  // 0: auto
+};
+template <>
+struct Scalar<AutoCount> {
+  static bool parse(const std::string& text, AutoCount& out);
+  static std::string format(const AutoCount& value);
+  static constexpr const char* expected = "auto or a number from 1 to 1024";
+  static constexpr const char* word = "auto";
+};
+
 // A share: 15%, or 0.15; here the number, 0.15. Not below 0. Above 1 only with the sign, for
 // whoever writes 5 means 5 %, and would get 500. A value.
 struct Share {

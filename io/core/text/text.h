@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stoker {
 
@@ -24,5 +25,11 @@ enum class LineBreaks { escaped, kept };
 std::string printable(std::string_view bytes, LineBreaks breaks = LineBreaks::escaped);
 // The bytes that to_text() turned into this text.
 std::string from_text(std::string_view text);
+// The parts of a line of YAML values between separators that lie outside of quotes, braces and
+// brackets; at least one, and any of them may be empty.
+std::vector<std::string> parts_outside_brackets(std::string_view line, char separator);
+// One word of a command for a shell, whatever the text has: in quotes where a shell would not leave
+// it as it is.
+std::string shell_word(const std::string& text);
 
 }  // namespace stoker

@@ -116,14 +116,15 @@ GroupOrder order_of(const LmdbioOptions& options, const Loader::Inputs& inputs,
     return GroupOrder(samples, options.batch_size, batches, world, node_size, coalesce);
   };
   const bool coalesces = options.reader == LmdbReader::coal || options.reader == LmdbReader::stag;
-  if (options.coalesce.batches > 0) return order(options.coalesce.batches);
+  if (options.coalesce.count > 0) return order(options.coalesce.count);
   if (!coalesces || samples == 0) return order(1);
   // As the authors: by the first record, in whole pages.
   const uint64_t record =
       rounded_up(std::max<uint64_t>(records.place(inputs.split, 0).length, 1), page_bytes());
   const uint64_t bytes =
       record * static_cast<uint64_t>(std::max<int64_t>(order(1).most_of_node(), 1));
-  return order(std::min(coalesced_batches(bytes, batches), kMostCoalesced));
+  constexpr int64_t kMost = 1024;
+  return order(std::min(coalesced_batches(bytes, batches), kMost));
 }
 
 // A batch's place in the run.

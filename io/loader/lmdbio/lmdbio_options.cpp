@@ -17,21 +17,6 @@ std::string name_of(LmdbReader reader) {
   return std::ranges::find(names, reader, [](const auto& named) { return named.second; })->first;
 }
 
-bool Scalar<Coalesce>::parse(const std::string& text, Coalesce& out) {
-  if (text == "auto") {
-    out.batches = 0;
-    return true;
-  }
-  int64_t batches = 0;
-  if (!parse_number(text, batches) || batches < 1 || batches > kMostCoalesced) return false;
-  out.batches = batches;
-  return true;
-}
-
-std::string Scalar<Coalesce>::format(const Coalesce& value) {
-  return value.batches == 0 ? "auto" : std::to_string(value.batches);
-}
-
 void LmdbioOptions::check(const Section& section) const {
   if (shuffle) {
     section.fail("shuffle",
@@ -46,7 +31,7 @@ LoaderInfo LmdbioOptions::info() const {
   LoaderInfo info = LoaderOptions::info(prefetch_batches);
   info.workers = 1;
   const bool coalesces = reader == LmdbReader::coal || reader == LmdbReader::stag;
-  info.batches_by_ranks = coalesce.batches == 0 ? coalesces : coalesce.batches > 1;
+  info.batches_by_ranks = coalesce.count == 0 ? coalesces : coalesce.count > 1;
   if (reader == LmdbReader::lmdb || reader == LmdbReader::lmm || reader == LmdbReader::lmm_dm) {
     info.maps_files = "loader.reader: " + name_of(reader);
   }

@@ -25,26 +25,12 @@ EnumNames<LmdbReader> enum_names(LmdbReader);
 // As a configuration writes it.
 std::string name_of(LmdbReader reader);
 
-inline constexpr int64_t kMostCoalesced = 1024;
-
-// How many batches one read gets, or `auto`: a power of two, so that the read has 4 MiB. A value.
-struct Coalesce {
-  int64_t batches = 0;  // 0: auto
-};
-template <>
-struct Scalar<Coalesce> {
-  static bool parse(const std::string& text, Coalesce& out);
-  static std::string format(const Coalesce& value);
-  static constexpr const char* expected = "auto or a number from 1 to 1024";
-  static constexpr const char* word = "auto";
-};
-
 // The options of loader.type lmdbio. A value.
 struct LmdbioOptions : LoaderOptions {
   LmdbReader reader = LmdbReader::lmm;
   int64_t node_size = 0;
   bool read_ahead = true;
-  Coalesce coalesce;
+  AutoCount coalesce;
   int64_t stagger = 1;
   int64_t commit = 1000;
   // A thread of each rank reads and decodes, and records come in the order of their keys.

@@ -11,14 +11,13 @@
 #include <cstring>
 
 #include "io/profiler/attach/address.h"
+#include "io/profiler/preload/raw_calls.h"
 
 namespace stoker {
 namespace {
 
 constexpr uint32_t kDataSlot = R_X86_64_GLOB_DAT, kCallSlot = R_X86_64_JUMP_SLOT;
-
 constexpr size_t kPlaces = 1024;  // of names: several times as many as there are functions
-constexpr uint64_t kPage = 4096;
 
 struct Work {
   const WrappedFunction* functions = nullptr;

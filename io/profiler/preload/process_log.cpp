@@ -18,7 +18,6 @@ namespace {
 
 constexpr size_t kRecords = 256 << 20, kSegments = size_t{1} << 30;
 constexpr size_t kRecordChunk = 64 << 10, kSegmentChunk = 256 << 10;
-constexpr size_t kPage = 4096;
 
 constinit PreloadCommon* g_common = nullptr;
 constinit char g_folder[PATH_MAX - 32] = {};
@@ -28,6 +27,7 @@ constinit char g_path[PATH_MAX] = {};  // of the log
 // process by SIGBUS, so it is asked before.
 struct Given {
   std::atomic<size_t> bytes{0};
+  std::atomic<bool> spent{false};  // the budget of all processes is, and it does not come back
   SmallMutex asking;
 };
 constinit Given g_records, g_segments;
@@ -63,6 +63,7 @@ bool make_usable(std::byte* memory, size_t bytes, off_t at) {
 // Gives up to `bytes` of memory that begins at `at` in the file.
 bool give(Given& given, std::byte* memory, off_t at, size_t bytes, size_t chunk,
           std::atomic<int64_t>* budget) {
+  if (given.spent.load(std::memory_order_relaxed)) return false;
   const std::lock_guard lock(given.asking);
   const size_t has = given.bytes.load(std::memory_order_relaxed);
   if (bytes <= has) return true;
@@ -73,6 +74,7 @@ bool give(Given& given, std::byte* memory, off_t at, size_t bytes, size_t chunk,
     given.bytes.store(has + wanted, std::memory_order_release);
     return true;
   }
+  if (!paid) given.spent.store(true, std::memory_order_relaxed);
   if (budget != nullptr) budget->fetch_add(cost, std::memory_order_relaxed);
   return false;
 }

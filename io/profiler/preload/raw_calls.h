@@ -12,6 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace stoker {
+inline constexpr size_t kPage = 4096;  // of memory, on x86-64
+}
+
 namespace stoker::raw {
 
 // System calls without libc's functions, which are wrapped. They set errno, as syscall(2) does. Any

@@ -6,21 +6,6 @@
 
 namespace stoker {
 
-bool Scalar<InFlight>::parse(const std::string& text, InFlight& out) {
-  if (text == "auto") {
-    out.count = 0;
-    return true;
-  }
-  int64_t count = 0;
-  if (!parse_number(text, count) || count < 1 || count > 1024) return false;
-  out.count = count;
-  return true;
-}
-
-std::string Scalar<InFlight>::format(const InFlight& value) {
-  return value.count == 0 ? "auto" : std::to_string(value.count);
-}
-
 void TransferOptions::check(const Section& section) const {
   constexpr uint64_t kLeast = 64 << 10;
   constexpr uint64_t kMost = uint64_t{1} << 30;

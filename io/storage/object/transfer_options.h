@@ -11,22 +11,9 @@
 
 namespace stoker {
 
-// A number of requests, or `auto`. A value.
-struct InFlight {
-  int64_t count = 0;  // 0: auto
-};
-// How a configuration writes it.
-template <>
-struct Scalar<InFlight> {
-  static bool parse(const std::string& text, InFlight& out);
-  static std::string format(const InFlight& value);
-  static constexpr const char* expected = "auto or a number from 1 to 1024";
-  static constexpr const char* word = "auto";
-};
-
 // What the tiers over HTTP have in common. A value.
 struct TransferOptions {
-  InFlight in_flight;
+  AutoCount in_flight;
   ByteSize part{uint64_t{8} << 20};
   ByteSize ahead{uint64_t{64} << 20};
   Duration timeout{60'000};

@@ -115,7 +115,7 @@ ResultTable table_of(const LoopTimes& times) {
 ExitCode bench_checkpoint_loop(const CheckpointBenchArguments& arguments) {
   const ExperimentOptions options = SavedModel::options(arguments);
   const CheckpointerInfo info = options.checkpoint.info();
-  at::set_num_threads(static_cast<int>(options.training.threads.resolve()));
+  at::set_num_threads(static_cast<int>(thread_count(options.training.threads)));
   SavedModel model(options);
   const uint64_t bytes = model.checkpointer().status().set_bytes;
   const MemcpyBaseline memcpy(model.device(), bytes, info.threads);

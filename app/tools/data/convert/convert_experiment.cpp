@@ -14,6 +14,7 @@
 #include "app/tools/data/convert/convert.h"
 #include "app/tools/data/fetch.h"
 #include "io/core/error.h"
+#include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
@@ -92,7 +93,7 @@ ConvertOptions convert_options(const ConvertArguments& arguments, const DataOpti
   options.plan.shard_bytes = arguments.shard_size.bytes;
   if (arguments.shuffle) options.plan.shuffle = experiment.run.seed;
   // Waiting for reads, and for an fsync of each object, takes the time where nothing is decoded.
-  options.threads = std::max<int64_t>(options.format.info().apart ? 16 : 4, Workers{}.resolve());
+  options.threads = std::max<int64_t>(options.format.info().apart ? 16 : 4, usable_cores());
   const std::string decoder = to_yaml(experiment.decoder.dump());
   options.source = fmt::format("dataset: {}\ndecoder: {}\nseed: {}\n{}",
                                without_on_error(experiment.dataset.dump()), decoder,

@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/core/system/temporary_folder.h"
 #include "io/loader/lmdbio/database/datum.h"
 #include "io/loader/lmdbio/database/lmdb_file.h"
 
@@ -23,25 +21,6 @@ namespace {
 // have up to 256 KiB: readers may compute where records lie from how often the writer has
 // committed.
 constexpr uint64_t kTransactionPages = 65536;
-
-// A new folder, which goes with what is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "stoker-lmdb-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) throw_errno("make", path_, errno);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 class LmdbWriter final : public ShardWriter {
  public:
@@ -87,7 +66,7 @@ class LmdbWriter final : public ShardWriter {
 
   const std::unique_ptr<ObjectWriter> writer_;
   const std::optional<SampleSpec> pixels_;
-  const TemporaryFolder folder_;
+  const TemporaryFolder folder_{"lmdb"};
   const std::string path_;
   LmdbFile file_;
 };

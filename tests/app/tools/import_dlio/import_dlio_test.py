@@ -65,7 +65,7 @@ class ImportDlio(StokerTest):
 
     def test_checkpoints_become_a_command(self):
         text = self.stoker("import-dlio", HERE / "llama3_8b.yaml").stdout
-        self.assertEqual(text.strip(), "stoker bench checkpoint 'checkpoints/llama_8b' --shape llama3-8b --rounds 10 --rank 0")
+        self.assertEqual(text.strip(), "stoker bench checkpoint checkpoints/llama_8b --shape llama3-8b --rounds 10 --rank 0")
         self.assertIn("LLaMA 3", self.stoker("import-dlio", HERE / "llama3_8b.yaml", "model.num_layers=31", code=2).stderr)
 
     def check_data(self, kind, folder):

@@ -147,6 +147,10 @@ class DoctorTest(DoctorRuns):
         self.assertEqual(len(verified["images_per_s"]["changed"]), 2)
         self.assertTrue(verified["helped"], verified)
         self.assertGreater(verified["difference"], 0.5)
+        # Where loading is to be otherwise, the search for all of its settings is named, and its file is there.
+        said = self.stoker("doctor", run).stdout
+        self.assertIn(f"stoker tune {run / 'config.yaml'}", said)
+        self.stoker("check", run / "config.yaml")
 
     def test_says_what_is_missing(self):
         self.assertIn("summary.json is missing", self.stoker("doctor", self.dir, code=3).stderr)

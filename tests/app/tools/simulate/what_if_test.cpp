@@ -46,7 +46,7 @@ TEST(WhatIf, ranks_fill_one_node_or_take_more_nodes) {
 TEST(WhatIf, the_loader_is_turned_as_by_its_options) {
   const SimulationOptions options = turned(small(), "workers=2x,prefetch=5,batch=8").options;
   const LoaderOptions loader = simulated_loader(options.workload);
-  EXPECT_EQ(loader.workers.resolve(), 4);
+  EXPECT_EQ(thread_count(loader.workers), 4);
   EXPECT_EQ(loader.prefetch_batches, 5);
   EXPECT_EQ(loader.batch_size, 8);
 }

@@ -1,0 +1,21 @@
+#include "io/core/system/temporary_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "io/core/system/file.h"
+
+namespace stoker {
+
+TemporaryFolder::TemporaryFolder(const std::string& use)
+    : path_((std::filesystem::temp_directory_path() / ("stoker-" + use + "-XXXXXX")).string()) {
+  if (::mkdtemp(path_.data()) == nullptr) throw_errno("make", path_, errno);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace stoker
