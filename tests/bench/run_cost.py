@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `stoker run` costs a program: a call, and the whole of it.
 
-run_cost.py [--calls N] [--rounds N]        ns a pread, with and without, of 1 and 4 threads; a process of /bin/true
+run_cost.py [--calls N] [--rounds N]        ns a pread, with and without, of 1 and 4 threads, of one file and of a file each; a process of /bin/true
 run_cost.py --images FOLDER [--rounds N]    wall time of a program that decodes a folder's JPEG files by PIL, once
 run_cost.py --command 'WORDS' [--rounds N]  wall time of any command
 
@@ -26,19 +26,23 @@ STOKER = os.path.abspath(os.environ.get("STOKER") or SOURCE / "build/bin/stoker"
 CALLS = r"""
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-static const char* path;
+static const char* folder;
 static long calls;
+static int files;
+static atomic_int began;
 static double now(clockid_t clock) {
   struct timespec t;
   clock_gettime(clock, &t);
   return t.tv_sec * 1e9 + t.tv_nsec;
 }
 static void* work(void* out) {
-  char buffer[64];
+  char buffer[64], path[4096];
+  snprintf(path, sizeof path, "%s/data%d", folder, atomic_fetch_add(&began, 1) % files);
   const int fd = open(path, O_RDONLY);
   const double cpu = now(CLOCK_THREAD_CPUTIME_ID);
   for (long i = 0; i < calls; ++i) {
@@ -49,9 +53,10 @@ static void* work(void* out) {
   return NULL;
 }
 int main(int argc, char** argv) {
-  path = argv[1];
+  folder = argv[1];
   calls = atol(argv[2]);
   const int threads = atoi(argv[3]);
+  files = atoi(argv[5]);
   pthread_t ids[64];
   double ns[64], sum = 0;
   const double begin = now(CLOCK_MONOTONIC);
@@ -95,16 +100,18 @@ def calls(folder, count, rounds):
     program, source = folder / "calls", folder / "calls.c"
     source.write_text(CALLS)
     subprocess.run([shutil.which("cc") or "gcc", "-O2", "-pthread", source, "-o", program], check=True)
-    (folder / "data").write_bytes(bytes(16384))
-    for threads in (1, 4):
+    for number in range(4):
+        (folder / f"data{number}").write_bytes(bytes(16384))
+    for threads, files in ((1, 1), (4, 4), (4, 1)):
         ns = {False: ([], []), True: ([], [])}
         for _ in range(rounds):
             for counted in (False, True):
-                run([program, folder / "data", count, threads, folder / "out"], counted, folder)
+                run([program, folder, count, threads, folder / "out", files], counted, folder)
                 for kind, value in zip(ns[counted], json.loads((folder / "out").read_text())):
                     kind.append(value)
-        row(f"pread, {threads} thread(s), CPU", "ns a call", ns[False][0], ns[True][0])
-        row(f"pread, {threads} thread(s), wall", "ns a call", ns[False][1], ns[True][1])
+        what = f"{threads} thread(s), {files} file(s)"
+        row(f"{what}, CPU", "ns a call", ns[False][0], ns[True][0])
+        row(f"{what}, wall", "ns a call", ns[False][1], ns[True][1])
 
 
 def whole(name, command, folder, rounds):

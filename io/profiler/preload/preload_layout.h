@@ -75,6 +75,7 @@ struct PreloadLog {
 // Differs between builds that lay these files out differently.
 inline constexpr uint64_t kPreloadLayout =
     sizeof(PreloadLog) * 1'000'003 + sizeof(PreloadCommon) * 1'009 + sizeof(FileRecord) * 101 +
-    sizeof(PosixRecord) * 11 + sizeof(StdioRecord) + sizeof(ThreadReads) * 7;
+    sizeof(PosixRecord) * 11 + sizeof(StdioRecord) + sizeof(ThreadReads) * 7 +
+    sizeof(SegmentPool::Block) * 13;
 
 }  // namespace stoker

@@ -14,7 +14,7 @@ class SegmentPool {
   struct Block {
     Block* next = nullptr;
     size_t used = 0;
-    std::array<IoSegment, 8> segments;
+    std::array<IoSegment, 7> segments;  // four lines of the cache
   };
 
   // In the arena, which outlives it.
