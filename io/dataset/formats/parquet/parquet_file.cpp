@@ -32,11 +32,18 @@ namespace {
 // Behind the footer: its length, and "PAR1".
 constexpr uint64_t kTailBytes = 8;
 
-// Memory goes back to the system when a row group does.
-arrow::MemoryPool* pool() { return arrow::system_memory_pool(); }
+// A row group that takes more memory than this while it is unpacked is none that anybody meant.
+constexpr int64_t kMostMemory = int64_t{8} << 30;
 
-parquet::ReaderProperties reader_properties(uint64_t footer_bytes) {
-  parquet::ReaderProperties properties(pool());
+// Where a row group is unpacked, and lies as long as it is kept. Its memory goes back to the
+// system.
+struct Pool {
+  arrow::ProxyMemoryPool counted{arrow::system_memory_pool()};
+  arrow::CappedMemoryPool capped{&counted, kMostMemory};
+};
+
+parquet::ReaderProperties reader_properties(arrow::MemoryPool* pool, uint64_t footer_bytes) {
+  parquet::ReaderProperties properties(pool);
   properties.set_page_checksum_verification(true);
   if (footer_bytes > 0) properties.set_footer_read_size(footer_bytes);
   return properties;
@@ -50,6 +57,13 @@ parquet::ArrowReaderProperties arrow_properties() {
   return properties;
 }
 
+// The limit of a Pool, and no shortage of the machine's.
+void check_memory(const arrow::Status& status) {
+  if (!status.IsOutOfMemory() || status.message().find("cap") == std::string::npos) return;
+  throw ParquetDamage(fmt::format(
+      "it takes more than {} GiB to unpack it: write smaller row groups", kMostMemory >> 30));
+}
+
 // Calls f(), and makes whatever it throws one of the things that ParquetFile throws.
 template <class F>
 auto guarded(const TierFile& file, const F& f) {
@@ -58,6 +72,7 @@ auto guarded(const TierFile& file, const F& f) {
   } catch (const std::exception& error) {
     file.rethrow();
     if (const auto* status = dynamic_cast<const parquet::ParquetStatusException*>(&error)) {
+      check_memory(status->status());
       check(status->status());
     }
     if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) throw;
@@ -104,7 +119,9 @@ class ParquetFile::State {
         file_(std::make_shared<TierFile>(bytes, std::move(read))) {
     reader_ = guarded(*file_, [&] {
       return value_of(parquet::arrow::FileReader::Make(
-          pool(), parquet::ParquetFileReader::Open(file_, reader_properties(0), footer_->metadata),
+          &pool_->capped,
+          parquet::ParquetFileReader::Open(file_, reader_properties(&pool_->capped, 0),
+                                           footer_->metadata),
           arrow_properties()));
     });
   }
@@ -113,10 +130,13 @@ class ParquetFile::State {
   const parquet::arrow::SchemaManifest& manifest() const { return reader_->manifest(); }
   const TierFile& file() const { return *file_; }
   uint64_t bytes() const { return bytes_; }
+  const std::shared_ptr<Pool>& pool() const { return pool_; }
 
   // A column of a row group, which is as valid as it says.
   std::shared_ptr<arrow::ChunkedArray> read(int group, int leaf) {
-    const std::shared_ptr<arrow::Table> table = value_of(reader_->ReadRowGroup(group, {leaf}));
+    auto result = reader_->ReadRowGroup(group, {leaf});
+    check_memory(result.status());
+    const std::shared_ptr<arrow::Table> table = value_of(std::move(result));
     if (table->num_columns() != 1 || table->num_rows() != metadata().RowGroup(group)->num_rows()) {
       throw ParquetDamage(
           fmt::format("row group {} has not as many rows as its footer says", group));
@@ -130,6 +150,7 @@ class ParquetFile::State {
   const std::shared_ptr<const ParquetFooter> footer_;
   const uint64_t bytes_;
   const std::shared_ptr<TierFile> file_;
+  const std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::unique_ptr<parquet::arrow::FileReader> reader_;
 };
 
@@ -138,7 +159,8 @@ std::shared_ptr<const ParquetFooter> ParquetFile::footer(uint64_t shard_bytes,
                                                          const ShardRead& read) {
   const auto file = std::make_shared<TierFile>(shard_bytes, read);
   return guarded(*file, [&] {
-    auto reader = parquet::ParquetFileReader::Open(file, reader_properties(footer_bytes));
+    auto reader = parquet::ParquetFileReader::Open(
+        file, reader_properties(arrow::system_memory_pool(), footer_bytes));
     auto footer = std::make_shared<ParquetFooter>();
     footer->metadata = reader->metadata();
     if (footer->metadata->is_encryption_algorithm_set()) {
@@ -212,7 +234,13 @@ uint64_t ParquetFile::surely_of_each(int group, const ParquetColumn& column) con
 }
 
 RowValues ParquetFile::values(int group, int leaf) {
-  return guarded(state_->file(), [&] { return row_values(state_->read(group, leaf)); });
+  return guarded(state_->file(), [&] {
+    RowValues values = row_values(state_->read(group, leaf));
+    // The pool goes last.
+    using Owner = std::pair<std::shared_ptr<Pool>, std::shared_ptr<const void>>;
+    values.owner = std::make_shared<Owner>(state_->pool(), std::move(values.owner));
+    return values;
+  });
 }
 
 std::vector<std::optional<int64_t>> ParquetFile::numbers(int group, int leaf) {
