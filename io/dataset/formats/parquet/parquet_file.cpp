@@ -35,13 +35,6 @@ constexpr uint64_t kTailBytes = 8;
 // A row group that takes more memory than this while it is unpacked is none that anybody meant.
 constexpr int64_t kMostMemory = int64_t{8} << 30;
 
-// Where a row group is unpacked, and lies as long as it is kept. Its memory goes back to the
-// system.
-struct Pool {
-  arrow::ProxyMemoryPool counted{arrow::system_memory_pool()};
-  arrow::CappedMemoryPool capped{&counted, kMostMemory};
-};
-
 parquet::ReaderProperties reader_properties(arrow::MemoryPool* pool, uint64_t footer_bytes) {
   parquet::ReaderProperties properties(pool);
   properties.set_page_checksum_verification(true);
@@ -113,6 +106,13 @@ void collect(const parquet::arrow::SchemaField& field, const std::string& before
 
 class ParquetFile::State {
  public:
+  // Where a row group is unpacked, and lies as long as it is kept. Its memory goes back to the
+  // system.
+  struct Pool {
+    arrow::ProxyMemoryPool counted{arrow::system_memory_pool()};
+    arrow::CappedMemoryPool capped{&counted, kMostMemory};
+  };
+
   State(std::shared_ptr<const ParquetFooter> footer, uint64_t bytes, ShardRead read)
       : footer_(std::move(footer)),
         bytes_(bytes),
@@ -237,7 +237,7 @@ RowValues ParquetFile::values(int group, int leaf) {
   return guarded(state_->file(), [&] {
     RowValues values = row_values(state_->read(group, leaf));
     // The pool goes last.
-    using Owner = std::pair<std::shared_ptr<Pool>, std::shared_ptr<const void>>;
+    using Owner = std::pair<std::shared_ptr<State::Pool>, std::shared_ptr<const void>>;
     values.owner = std::make_shared<Owner>(state_->pool(), std::move(values.owner));
     return values;
   });

@@ -14,12 +14,12 @@ namespace {
 // Arrow's buffer around one of ours.
 class OwnedBytes final : public arrow::Buffer {
  public:
-  OwnedBytes(Buffer buffer, Bytes bytes)
+  OwnedBytes(stoker::Buffer buffer, Bytes bytes)
       : arrow::Buffer(bytes.data(), static_cast<int64_t>(bytes.size())),
         buffer_(std::move(buffer)) {}
 
  private:
-  const Buffer buffer_;
+  const stoker::Buffer buffer_;
 };
 
 }  // namespace
