@@ -78,8 +78,8 @@ TEST(Parquet, lists_of_bytes_are_samples_as_dlio_writes_them) {
 
 TEST(Parquet, an_image_of_hugging_face_is_found_in_its_struct) {
   const Texts values = some_texts(20);
-  const auto image = arrow_value(
-      arrow::StructArray::Make({binaries(values), strings(Texts(20, "a.jpg"))}, {"bytes", "path"}));
+  const ArrowArray image = arrow_value(arrow::StructArray::Make(
+      {binaries(values), strings(Texts(20, "a.jpg"))}, std::vector<std::string>{"bytes", "path"}));
   ParquetShard shard(parquet_file({{"image", image}, {"label", int64s(some_labels(20))}}));
   for (const std::string more : {"", ", images: image.bytes, label: label"}) {
     const Dataset& data = shard.build(more);
