@@ -114,7 +114,7 @@ class ShardScan {
 
   std::vector<ShardSample> samples() {
     for (int group = 0; group < file_.groups(); ++group) {
-      const auto rows = static_cast<size_t>(file_.rows(group));
+      const auto rows = static_cast<size_t>(file_.rows(group, images_.leaf));
       if (rows == 0) continue;
       const auto first = samples_.size();
       for (size_t row = 0; row < rows; ++row) {
@@ -208,13 +208,13 @@ ShardContents ParquetFormat::scan(const Storage& tier, const ObjectInfo& shard) 
   };
   try {
     ParquetFile file(ParquetFile::footer(shard.bytes, 0, read), shard.bytes, read);
-    int64_t rows = 0;
-    for (int group = 0; group < file.groups() && rows <= kMostRows; ++group) {
-      rows += std::min(file.rows(group), kMostRows + 1);
-    }
-    if (rows > kMostRows) throw ParquetDamage(fmt::format("it has more than {} rows", kMostRows));
     const ColumnChoice choice(shard.key, file.columns());
     const ParquetColumn& images = choice.images(names_.images);
+    int64_t rows = 0;
+    for (int group = 0; group < file.groups() && rows <= kMostRows; ++group) {
+      rows += std::min(file.rows(group, images.leaf), kMostRows + 1);
+    }
+    if (rows > kMostRows) throw ParquetDamage(fmt::format("it has more than {} rows", kMostRows));
     return {ShardScan(shard.key, file, images, choice.label(names_.label)).samples()};
   } catch (const ParquetDamage& damage) {
     throw Error(ExitCode::data, fmt::format("dataset: shard {} can't be read as Parquet: {}: write "

@@ -192,10 +192,15 @@ std::vector<ParquetColumn> ParquetFile::columns() const {
 
 int ParquetFile::groups() const { return state_->metadata().num_row_groups(); }
 
-int64_t ParquetFile::rows(int group) const {
+int64_t ParquetFile::rows(int group, int leaf) const {
   return guarded(state_->file(), [&] {
-    const int64_t rows = state_->metadata().RowGroup(group)->num_rows();
-    if (rows < 0) throw ParquetDamage(fmt::format("row group {} has {} rows", group, rows));
+    const auto row_group = state_->metadata().RowGroup(group);
+    const int64_t rows = row_group->num_rows();
+    const int64_t numbers = row_group->ColumnChunk(leaf)->num_values();
+    if (rows < 0 || rows > numbers) {
+      throw ParquetDamage(
+          fmt::format("row group {} has {} rows, and {} values in them", group, rows, numbers));
+    }
     return rows;
   });
 }

@@ -47,9 +47,9 @@ class ParquetFile {
   // Where the footer lies: to the shard's end.
   Range footer_place() const;
   std::vector<ParquetColumn> columns() const;
-  // Row groups, and how many rows one has.
+  // Row groups, and how many rows one has; the column has at least as many numbers.
   int groups() const;
-  int64_t rows(int group) const;
+  int64_t rows(int group, int leaf) const;
   // Where a column of a row group lies.
   Range place(int group, int leaf) const;
   // How many bytes each row of the group has, where the footer shows that no row has a flaw. 0: one

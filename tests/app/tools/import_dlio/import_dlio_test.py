@@ -104,7 +104,7 @@ class ImportDlio(StokerTest):
 
     def test_parquet_files_of_dlios_form_are_trained_alike_by_every_loader(self):
         (self.dir / "data/train").mkdir(parents=True)
-        subprocess.run([FILES, self.dir / "data/train", "3", "40", "4096"], check=True)
+        subprocess.run([FILES, self.dir / "data/train", "3", "40", "4096", "16"], check=True)
         workload = self.small("parquet", 3, 40)
         result, experiment = self.imported(workload, "dataset.parquet.row_group_size=16")
         self.assertEqual(experiment["dataset"]["train"], "train/*.parquet")
