@@ -1,8 +1,6 @@
 #include "io/dataset/formats/parquet/tier_file.h"
 
 #include <arrow/buffer.h>
-#include <arrow/result.h>
-#include <arrow/status.h>
 
 #include <algorithm>
 #include <cstring>

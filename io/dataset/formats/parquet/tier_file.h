@@ -1,10 +1,13 @@
 #pragma once
 
 #include <arrow/io/interfaces.h>
+#include <arrow/result.h>
+#include <arrow/status.h>
 
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include "io/dataset/shards/shard_index.h"
 
