@@ -12,7 +12,7 @@ if [ $# = 0 ] && [ ! -e "$root/build/lib/stoker/stoker_report.so" ]; then
   build build stoker_train -DSTOKER_BUILD_TESTS=OFF
 else
   install_packages "${packages[@]}"
-  build build stoker_all
+  build build stoker_all -DSTOKER_PARQUET="${STOKER_PARQUET:-ON}"
 fi
 if [ $# = 0 ]; then
   cd "$root"

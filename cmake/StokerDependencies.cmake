@@ -18,7 +18,8 @@ function(stoker_get_wheels folder)
   if(failure)
     message(FATAL_ERROR "${ARGN}: these pinned wheels could not be fetched (see above). Run "
       "cmake/get_wheels.sh ${folder} ${ARGN} where there is a network; or name a LibTorch of your own by "
-      "-DTorch_DIR=<libtorch>/share/cmake/Torch, or leave the plug-in for GPUs out by -DSTOKER_CUDA=OFF")
+      "-DTorch_DIR=<libtorch>/share/cmake/Torch, or leave the plug-in for GPUs out by -DSTOKER_CUDA=OFF, or that for "
+      "Parquet by -DSTOKER_PARQUET=OFF")
   endif()
 endfunction()
 
@@ -125,6 +126,30 @@ stoker_find_library(opencv_imgproc opencv2/imgproc.hpp opencv_imgproc ${optional
 stoker_find_library(opencv_imgcodecs opencv2/imgcodecs.hpp opencv_imgcodecs ${optional})
 stoker_find_library(png png.h png ${optional})
 stoker_find_library(hdf5 hdf5.h "hdf5_serial;hdf5" ${optional})
+
+# libparquet and libarrow, of the pinned wheel alone. A first start does without them as well; where the wheel is
+# there already, they are used.
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/parquet.txt pin REGEX "^pyarrow==")
+string(REGEX MATCH "[0-9.]+" version "${pin}")
+set(parquet_dir ${STOKER_DEPS_DIR}/pyarrow-${version})
+if(NOT DEFINED STOKER_PARQUET)
+  set(STOKER_PARQUET OFF)
+  if(STOKER_BUILD_TESTS OR EXISTS ${parquet_dir}/pyarrow)
+    set(STOKER_PARQUET ON)
+  endif()
+endif()
+if(STOKER_PARQUET)
+  stoker_get_wheels(${parquet_dir} parquet.txt)
+  foreach(name arrow parquet)
+    file(GLOB StokerParquet_${name} ${parquet_dir}/pyarrow/lib${name}.so.*)
+    add_library(StokerParquet::${name} SHARED IMPORTED)
+    set_target_properties(StokerParquet::${name} PROPERTIES IMPORTED_LOCATION ${StokerParquet_${name}}
+      INTERFACE_INCLUDE_DIRECTORIES ${parquet_dir}/pyarrow/include)
+  endforeach()
+  stoker_name_library(parquet StokerParquet::parquet StokerParquet::arrow)
+else()
+  message(STATUS "No parquet: what needs it is not built (-DSTOKER_PARQUET=ON fetches it)")
+endif()
 
 if(STOKER_BUILD_TESTS)
   stoker_find_package(GTest)

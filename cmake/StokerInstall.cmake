@@ -27,6 +27,9 @@ endforeach()
 if(TARGET stoker_hdf5_program)
   install(TARGETS stoker_hdf5_program DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker COMPONENT runtime)
 endif()
+if(TARGET stoker_parquet)  # of a wheel that others need not have
+  install(FILES ${StokerParquet_arrow} ${StokerParquet_parquet} DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker COMPONENT runtime)
+endif()
 # The quick start, wherever it is called: `stoker train quickstart`.
 if(NOT STOKER_CORE_ALONE)
   file(READ configs/quickstart.yaml quickstart)

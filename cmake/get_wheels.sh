@@ -28,14 +28,15 @@ download() {
     "${platforms[@]}" --dest "$work/wheels" --requirement "$1" >&2
 }
 
-# Of the compiler's wheels and nvJPEG's everything, of all others headers of torch and NCCL and shared libraries. A
-# compiler's folder gets the names that a CUDA toolkit has.
+# Of the compiler's wheels and nvJPEG's everything, of pyarrow's what libparquet needs, of all others headers of torch
+# and NCCL and shared libraries. A compiler's folder gets the names that a CUDA toolkit has.
 unpack() {
   python3 - "$work" <<'PYTHON'
 import pathlib, re, sys, zipfile
 work = pathlib.Path(sys.argv[1])
 compiler = re.compile(r"nvidia_(cuda_nvcc|cuda_crt|cuda_cccl|cuda_runtime|nvvm|nvjpeg)-")
-wanted = re.compile(r"(torch|nvidia/nccl)/include/|(torch|nvidia/[^/]+)/lib/[^/]+\.so|[^/]+\.dist-info/.*(?i:license)")
+wanted = re.compile(r"(torch|nvidia/nccl|pyarrow)/include/|(torch|nvidia/[^/]+)/lib/[^/]+\.so|pyarrow/lib(arrow|parquet)\.so"
+                    r"|[^/]+\.dist-info/.*(?i:license)")
 unwanted = re.compile(r"libtorch_python|libshm")
 for wheel in (work / "wheels").glob("*.whl"):
     with zipfile.ZipFile(wheel) as archive:

@@ -27,7 +27,7 @@ for name in libcli11-dev libspdlog-dev nlohmann-json3-dev libjs-dygraphs; do
   cp "/usr/share/doc/$name/copyright" "$work/licences/$name"
 done
 
-# wheel PYTHON SOURCE. OpenCV and HDF5 bring more along than all else.
+# wheel PYTHON SOURCE. OpenCV, HDF5 and Parquet bring more along than all else.
 wheel() {
   local python=$1 source=$2 tools
   tools=$work/tools-$(basename "$python")
@@ -42,7 +42,8 @@ wheel() {
   # pip 23.0 of Debian 12 has no -C.
   CC=cc CXX=c++ CMAKE_PREFIX_PATH=$slim quietly "$tools/bin/pip" wheel "$source" --no-deps --no-build-isolation \
     --wheel-dir "$work/built" --config-settings cmake.define.opencv_core_LIBRARY=OFF \
-    --config-settings cmake.define.hdf5_LIBRARY=OFF --config-settings cmake.define.STOKER_PORTABLE=ON
+    --config-settings cmake.define.hdf5_LIBRARY=OFF --config-settings cmake.define.STOKER_PORTABLE=ON \
+    --config-settings cmake.define.STOKER_PARQUET=OFF
   PATH=$tools/bin:$PATH quietly "$tools/bin/auditwheel" repair --plat manylinux_2_34_x86_64 --wheel-dir "$work/repaired" \
     --exclude 'libtorch*.so' --exclude 'libc10*.so' "$work"/built/*.whl
   "$tools/bin/python" "$root/python/licences.py" "$work"/repaired/*.whl "$work/licences"

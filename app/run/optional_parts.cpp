@@ -56,6 +56,11 @@ std::string opencv_plugin() {
   return path;
 }
 
+std::string parquet() {
+  need_file(plugin_beside_library("stoker_parquet"), "./run.sh list builds it");
+  return default_component<PartCheck>("parquet").create({})->use();
+}
+
 std::string nvjpeg() {
   if (Registry<FrameDecoder>::global().find("nvjpeg") == nullptr) fail("it needs stoker_cuda");
   return "decoder.on_device: decode, " +
@@ -91,6 +96,7 @@ std::vector<OptionalPart> optional_parts() {
           part("nvjpeg", nvjpeg),
           part("stoker_opencv", opencv_plugin),
           part("stoker_hdf5", hdf5),
+          part("stoker_parquet", parquet),
           part("io_uring", uring),
           part("fuse", fuse),
           part("cpu_bf16", cpu_bf16)};

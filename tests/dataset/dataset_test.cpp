@@ -54,10 +54,10 @@ TEST(OnError, names_the_policies) {
 }
 
 TEST(Dataset, the_registered_formats_are_known) {
-  EXPECT_EQ(
-      registered_types<Dataset>(),
-      (std::vector<std::string>{"decoded", "file_list", "hdf5", "image_folder", "indexed_binary",
-                                "lmdb", "packed", "synthetic", "tar_shards", "tfrecord"}));
+  EXPECT_EQ(registered_types<Dataset>(),
+            (std::vector<std::string>{"decoded", "file_list", "hdf5", "image_folder",
+                                      "indexed_binary", "lmdb", "packed", "parquet", "synthetic",
+                                      "tar_shards", "tfrecord"}));
 }
 
 }  // namespace

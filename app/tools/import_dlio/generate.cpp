@@ -60,11 +60,11 @@ RecordFile record_file(const DlioWorkload& w, const std::string& directory, int6
 }
 
 void refuse(const DlioWorkload& w, const std::string& directory) {
-  if (w.format == "png") {
-    throw Error(
-        ExitCode::config,
-        "dataset.format png: such files are read, and not generated: let DLIO generate them, "
-        "or set dataset.format to jpeg");
+  if (w.format == "png" || w.format == "parquet") {
+    throw Error(ExitCode::config,
+                fmt::format("dataset.format {}: such files are read, and not generated: let DLIO "
+                            "generate them, or set dataset.format to {}",
+                            w.format, w.format == "png" ? "jpeg" : "hdf5"));
   }
   if (w.element_type != "uint8" || w.compression != "none") {
     throw Error(ExitCode::config,

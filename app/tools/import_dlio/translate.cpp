@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/tools/import_dlio/checkpoints.h"
+#include "app/tools/import_dlio/refusals.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -40,6 +41,7 @@ class Translator {
   void decoder();
   void loader();
   void shuffle();
+  void by_row_groups();
   void course();
   void left_out();
   bool by_tensorflow() const { return w_.data_loader == "tensorflow" && w_.format == "tfrecord"; }
@@ -60,42 +62,6 @@ std::string name_of(const std::string& model) {
     name += std::isalnum(c) != 0 || c == '-' || c == '_' ? static_cast<char>(c) : '-';
   }
   return name.empty() ? "dlio" : name;
-}
-
-void refuse_format(const DlioWorkload& w) {
-  const std::string& format = w.format;
-  std::string why;
-  if (format == "parquet") {
-    why =
-        "neither Debian nor this program has a library that reads it: write the data as npz or "
-        "hdf5";
-  } else if (format == "csv") {
-    why =
-        "DLIO parses its text by pandas, which this program has nothing like: write the data as "
-        "npz or hdf5";
-  } else if (format == "synthetic") {
-    why = "it reads no file: set dataset.format to the one that is to be read";
-  } else if (w.samples_per_file > 1 &&
-             (format == "npz" || format == "npy" || format == "jpeg" || format == "png")) {
-    throw Error(ExitCode::config,
-                fmt::format("dataset.num_samples_per_file={} with format {}: DLIO reads the whole "
-                            "file again for each of its samples, and a sample here is a file: set "
-                            "dataset.num_samples_per_file=1, or take hdf5, tfrecord or "
-                            "indexed_binary",
-                            w.samples_per_file, format));
-  } else if (w.hdf5_sets > 1) {
-    throw Error(ExitCode::config,
-                "dataset.hdf5.num_dset_per_record: records that lie in several data sets are not "
-                "read: set it to 1");
-  }
-  constexpr std::string_view kKnown[] = {
-      "npz", "npy", "jpeg", "png", "hdf5", "tfrecord", "indexed_binary", "mmap_indexed_binary"};
-  if (why.empty() && std::ranges::find(kKnown, format) == std::end(kKnown)) {
-    why = "it is not known: set it to npz, npy, jpeg, png, hdf5, tfrecord or indexed_binary";
-  }
-  if (!why.empty()) {
-    throw Error(ExitCode::config, fmt::format("dataset.format {}: {}", format, why));
-  }
 }
 
 void Translator::device() {
@@ -212,6 +178,10 @@ void Translator::dataset() {
     for (const char* const name : {"label", "text", "filename"})
       set_text(std::string("dataset.") + name, "");
     if (by_tensorflow()) set("dataset.readers", std::max<int64_t>(1, w_.read_threads));
+  } else if (w_.format == "parquet") {
+    shards("parquet", ".parquet");
+    set("dataset.images", "data");
+    set_text("dataset.label", "");
   } else {
     shards("indexed_binary", "." + w_.format);
     if (w_.format == "mmap_indexed_binary") {
@@ -276,6 +246,7 @@ void Translator::shuffle() {
     if (!files)
       remark("reader.file_shuffle off: files are in a new order here, too, for samples are");
   }
+  if (w_.format == "parquet" && w_.samples_per_file > 1 && (files || samples)) by_row_groups();
   if (w_.file_shuffle == "random" || w_.sample_shuffle == "random") {
     remark(
         "reader: shuffle random: the order here is a function of run.seed, and the same in every "
@@ -284,6 +255,24 @@ void Translator::shuffle() {
   if (!w_.seed_change_epoch && (files || samples)) {
     remark("train.seed_change_epoch False: each epoch has an order of its own here");
   }
+}
+
+// Files from begin to end, a few at a time, and memory for the row groups that are then in use.
+void Translator::by_row_groups() {
+  const int64_t at_a_time = std::max<int64_t>(1, w_.read_threads);
+  set("loader.order", "shards");
+  set("loader.cycle_length", at_a_time);
+  set("loader.window", w_.shuffle_size);
+  const auto rows = static_cast<double>(std::min(w_.parquet_group, w_.samples_per_file));
+  const auto mixed = static_cast<double>(2 * w_.shuffle_size);
+  const double bytes = (mixed + 2 * rows * static_cast<double>(at_a_time)) * w_.record_bytes;
+  const double mib = std::ceil(std::min(bytes, w_.bytes()) / (1 << 20));
+  set("dataset.keep", fmt::format("{}MiB", std::max<int64_t>(256, static_cast<int64_t>(mib))));
+  remark(
+      fmt::format("dataset.format parquet: each of DLIO's readers reads a row group once an epoch, "
+                  "and keeps nothing of it; here files are read from begin to end, {} samples "
+                  "mixed at a time, and each row group is read once (loader.order, dataset.keep)",
+                  w_.shuffle_size));
 }
 
 void Translator::course() {

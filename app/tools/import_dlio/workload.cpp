@@ -230,6 +230,15 @@ void read_dataset(const Node& root, DlioWorkload& out) {
     hdf5.whole("num_dset_per_record", out.hdf5_sets, 1);
     hdf5.leave(out);
   }
+  if (part.find("parquet") != nullptr) {
+    Part parquet(*root.find("dataset"), "dataset.parquet");
+    const Node* const columns = parquet.find("columns");
+    out.parquet_columns = columns != nullptr && !columns->items.empty();
+    parquet.text("partition_by", out.parquet_partition);
+    parquet.whole("row_group_size", out.parquet_group, 1);
+    parquet.ignore({"generation_batch_size", "use_s3dlio_gen"});
+    parquet.leave(out);
+  }
   part.leave(out);
 }
 

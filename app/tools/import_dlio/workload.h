@@ -54,6 +54,9 @@ struct DlioWorkload {
   std::string element_type = "uint8";
   int64_t hdf5_sets = 1;
   std::string hdf5_name = "records_0";  // of the first one
+  int64_t parquet_group = 1024;         // rows of a row group
+  bool parquet_columns = false;         // other ones than `data`
+  std::string parquet_partition;        // the column by which the data are divided into folders
 
   std::string data_loader = "tensorflow";
   int64_t batch = 1;

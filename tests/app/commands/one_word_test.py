@@ -32,7 +32,7 @@ WORDS = {
 # or arrays.
 ELSEWHERE = {"device.type=cuda", "storage.data.type=http", "storage.data.type=s3", "storage.data.type=memory",
              "model.type=tiramisu", "loss.type=pixel_cross_entropy", "evaluation.metric.type=iou", "decoder.type=planes",
-             "decoder.type=discard", "dataset.type=decoded", "dataset.type=indexed_binary", "decoder.type=numpy"}
+             "decoder.type=discard", "dataset.type=decoded", "dataset.type=indexed_binary", "dataset.type=parquet", "decoder.type=numpy"}
 
 
 class OneWord(StokerTest):

@@ -232,8 +232,8 @@ class Commands(Program):
         self.assertIn(said["cpu"]["cores"], range(1, len(os.sched_getaffinity(0)) + 1))
         parts = {part["name"]: part for part in said["parts"]}
         self.assertEqual(list(parts), ["driver", "libtorch_cuda", "stoker_cuda", "stoker_nccl",
-                                       "nvjpeg", "stoker_opencv", "stoker_hdf5", "io_uring", "fuse", "cpu_bf16"])
-        self.assertTrue(parts["stoker_opencv"]["works"])
+                                       "nvjpeg", "stoker_opencv", "stoker_hdf5", "stoker_parquet", "io_uring", "fuse", "cpu_bf16"])
+        self.assertTrue(parts["stoker_opencv"]["works"] and parts["stoker_parquet"]["works"])
         text = self.stoker("environment").stdout
         for part in said["parts"]:
             self.assertIn(part["detail"], text)

@@ -42,6 +42,7 @@ const std::map<std::string, std::string> kWords{
     {"dataset.type=hdf5", "storage=<data>"},
     {"dataset.type=indexed_binary", "storage=<data>"},
     {"dataset.type=lmdb", "storage=<data>"},
+    {"dataset.type=parquet", "storage=<data>"},
     {"decoder.type=bytes", "decoder.augment.color_jitter=null"},
     {"loader.type=device_resident", "decoder.augment={}"},
     {"loader.type=lmdbio", "loader.shuffle=false loader.order=permutation loader.reader=indexed"},

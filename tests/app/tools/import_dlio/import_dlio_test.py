@@ -1,14 +1,17 @@
 """stoker import-dlio: workloads of DLIO and MLPerf Storage become experiments that are checked and trained."""
 import pathlib
 import struct
+import subprocess
 import unittest
 
-from stoker import StokerTest, with_packages
+from stoker import BUILD, StokerTest, with_packages
 
 with_packages("numpy", "safetensors")  # which other tests have already
 import numpy  # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = pathlib.Path(__file__).parent
+# Writes files as DLIO's generator does: tests/dataset/parquet_files.cpp.
+FILES = BUILD / "tests/parquet_files"
 # A small workload of our own making, in the words of DLIO.
 SMALL = """
 model: {{name: small, type: cnn}}
@@ -99,6 +102,23 @@ class ImportDlio(StokerTest):
                 self.assertEqual(summary["steps"], 2)
                 self.assertIn("there are files already", self.stoker("import-dlio", workload, "--generate", folder, code=3).stderr)
 
+    def test_parquet_files_of_dlios_form_are_trained_alike_by_every_loader(self):
+        (self.dir / "data/train").mkdir(parents=True)
+        subprocess.run([FILES, self.dir / "data/train", "3", "40", "4096", "16"], check=True)
+        workload = self.small("parquet", 3, 40)
+        result, experiment = self.imported(workload, "dataset.parquet.row_group_size=16")
+        self.assertEqual(experiment["dataset"]["train"], "train/*.parquet")
+        self.assertEqual((experiment["loader"]["order"], experiment["loader"]["window"]), ("shards", 1024))
+        self.assertTrue(any(line.startswith("dataset.format parquet: ") for line in result["otherwise"]))
+        digests = set()
+        for overrides in (["sync"], ["threaded", "dataset.keep=1"], ["prefetched", "loader.workers=4"]):
+            loader, *others = overrides
+            summary = self.json("train", "imported.yaml", "loader.digest=true", f"loader.type={loader}", *others)
+            self.assertEqual(summary["steps"], 2 * 60)
+            digests.add((self.latest / "digests.csv").read_text())
+        self.assertEqual(len(digests), 1)
+        self.assertEqual(digests.pop().count("\n"), 2 * 60 + 1)
+
     def test_au_as_dlio_computes_it(self):
         workload = self.small("npz", 8)
         self.stoker("import-dlio", workload, "--generate", "data", "--to", "small.yaml")
@@ -124,7 +144,7 @@ class ImportDlio(StokerTest):
 
     def test_what_cannot_be_translated_is_refused_by_name(self):
         workload = self.small("npz")
-        for override, words in (("dataset.format=parquet", "parquet"), ("dataset.format=csv", "csv"), ("dataset.format=webp", "webp"),
+        for override, words in (("dataset.format=csv", "csv"), ("dataset.format=webp", "webp"),
                                 ("dataset.num_samples_per_file=4", "num_samples_per_file"), ("storage.storage_type=s3dlio", "s3dlio"),
                                 ("reader.batch_size=${n}", "interpolation"), ("reader.batch_size=4503599627370496", "reader.batch_size"),
                                 ("train.epochs=many", "train.epochs"),
@@ -133,7 +153,12 @@ class ImportDlio(StokerTest):
                 said = self.stoker("import-dlio", workload, override, code=2).stderr
                 self.assertIn(words, said)
                 self.assertIn("error: ", said)
-        self.assertIn("png", self.stoker("import-dlio", workload, "dataset.format=png", "--generate", "d", code=2).stderr)
+        for kind in ("png", "parquet"):
+            said = self.stoker("import-dlio", workload, f"dataset.format={kind}", "--generate", "d", code=2).stderr
+            self.assertIn(f"{kind}: such files are read, and not generated", said)
+        for option in ("columns=[{name: vector, size: 3}]", "partition_by=day"):
+            said = self.stoker("import-dlio", workload, "dataset.format=parquet", f"dataset.parquet.{option}", code=2).stderr
+            self.assertIn("dataset.parquet.columns and partition_by", said)
         self.assertEqual(list(self.dir.glob("d/*")), [])
 
     def test_distributions(self):
