@@ -105,7 +105,11 @@ TEST_F(ParquetReads, with_little_memory_the_order_of_the_file_reads_each_once) {
   const Dataset& data = open(", keep: 1");
   EXPECT_EQ(reads_of(data, in_order()), kGroups + 1);
   EXPECT_EQ(reads_of(data, in_order()), kGroups);
+  const size_t before = data_.remarks.size();
   EXPECT_GT(reads_of(data, scattered()), kRows / 2);
+  reads_of(data, scattered());
+  ASSERT_EQ(data_.remarks.size(), before + 1) << "it is said, and once";
+  EXPECT_NE(data_.remarks.back().find("set dataset.keep to more"), std::string::npos);
 }
 
 TEST_F(ParquetReads, threads_that_want_the_same_row_group_read_it_once) {

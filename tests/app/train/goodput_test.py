@@ -60,6 +60,18 @@ class Goodput(StokerTest):
         process.kill()
         return self.record
 
+    def killed_before_a_set(self):
+        """When it began, and its record. Where the kill came too late, for the machine is busy, another one."""
+        for _ in range(10):
+            process = self.begin()
+            first = began(process)
+            record = self.killed(process, 1)
+            if record["steps"] < SAVES:
+                return first, record
+            shutil.rmtree(self.dir / "runs")
+            shutil.rmtree(self.dir / "sets")
+        self.fail("ten kills came after the first set")
+
     def has_reached(self, process, step):
         return self.record["steps"] >= step and self.steps_written(process) >= step
 
@@ -71,10 +83,7 @@ class Goodput(StokerTest):
             self.assertGreaterEqual(seconds, -1e-9, part)
 
     def test_kills_a_stop_and_a_longer_training(self):
-        process = self.begin()
-        first = began(process)
-        nothing_saved = self.killed(process, 3)
-        self.assertLess(nothing_saved["steps"], SAVES)
+        first, nothing_saved = self.killed_before_a_set()
         self.expect_closed(nothing_saved, first)
 
         killed = self.killed(self.begin(), SAVES + 2)

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -175,8 +176,12 @@ class ShardScan {
 
 class ParquetFormat final : public ShardFormat {
  public:
-  ParquetFormat(ParquetNames names, uint64_t keep)
-      : names_(std::move(names)), groups_(keep), footers_(UINT64_MAX) {}
+  ParquetFormat(ParquetNames names, uint64_t keep, Notify notify)
+      : names_(std::move(names)),
+        keep_(keep),
+        notify_(std::move(notify)),
+        groups_(keep),
+        footers_(UINT64_MAX) {}
 
   std::string name() const override {
     return fmt::format("parquet 1, images {}, label {}", names_.images, names_.label);
@@ -195,8 +200,15 @@ class ParquetFormat final : public ShardFormat {
   using Group = KeptValues<RowValues>::Value;
   // The values of the row group that a sample lies in.
   Group unpack(const ShardSample& sample, const std::string& shard, const ShardRead& read) const;
+  // Says once that much more is unpacked than samples take.
+  void count_taken(uint64_t bytes) const;
 
   const ParquetNames names_;
+  const uint64_t keep_;
+  const Notify notify_;
+  // Bytes of row groups, and those of samples.
+  mutable std::atomic<uint64_t> unpacked_{0}, taken_{0};
+  mutable std::atomic<bool> told_{false};
   mutable KeptValues<RowValues> groups_;
   mutable KeptValues<ParquetFooter> footers_;
 };
@@ -237,7 +249,19 @@ Bytes ParquetFormat::assemble(const ShardSample& sample, const ShardRead& read, 
   }
   const Bytes bytes = group->bytes.subspan(part.begin, part.taken);
   std::ranges::copy(bytes, out.resize(bytes.size()));
+  count_taken(bytes.size());
   return out.bytes();
+}
+
+void ParquetFormat::count_taken(uint64_t bytes) const {
+  constexpr uint64_t kMuch = 4;
+  const uint64_t taken = taken_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const uint64_t unpacked = unpacked_.load(std::memory_order_relaxed);
+  if (unpacked <= keep_ + kMuch * taken || told_.exchange(true) || !notify_) return;
+  notify_(
+      fmt::format("dataset: row groups of {:.0f} MB were unpacked for samples of {:.0f} MB: set "
+                  "dataset.keep to more, or loader.order=shards",
+                  1e-6 * static_cast<double>(unpacked), 1e-6 * static_cast<double>(taken)));
 }
 
 ParquetFormat::Group ParquetFormat::unpack(const ShardSample& sample, const std::string& shard,
@@ -258,6 +282,7 @@ ParquetFormat::Group ParquetFormat::unpack(const ShardSample& sample, const std:
     if (values->bytes.size() != part.unpacked) {
       throw ParquetDamage("its values have not as many bytes as its index says");
     }
+    unpacked_.fetch_add(part.unpacked, std::memory_order_relaxed);
     return values;
   } catch (const ParquetDamage& damage) {
     throw BadSample(BadReason::corrupt, fmt::format("row group {}: {}", number, damage.what()));
@@ -288,7 +313,8 @@ class Parquet final : public Sharded {
     DatasetInfo info() const { return {storage.name}; }
   };
   Parquet(const Options& options, const Inputs& inputs)
-      : Sharded(options, inputs, std::make_unique<ParquetFormat>(options, options.keep.bytes)) {}
+      : Sharded(options, inputs,
+                std::make_unique<ParquetFormat>(options, options.keep.bytes, inputs.notify)) {}
 };
 
 STOKER_REGISTER(Dataset, "parquet", Parquet);
