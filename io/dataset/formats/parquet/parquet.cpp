@@ -201,7 +201,7 @@ class ParquetFormat final : public ShardFormat {
   // The values of the row group that a sample lies in.
   Group unpack(const ShardSample& sample, const std::string& shard, const ShardRead& read) const;
   // Says once that much more is unpacked than samples take.
-  void count_taken(uint64_t bytes) const;
+  void count_taken(const ShardPart& part) const;
 
   const ParquetNames names_;
   const uint64_t keep_;
@@ -249,15 +249,17 @@ Bytes ParquetFormat::assemble(const ShardSample& sample, const ShardRead& read, 
   }
   const Bytes bytes = group->bytes.subspan(part.begin, part.taken);
   std::ranges::copy(bytes, out.resize(bytes.size()));
-  count_taken(bytes.size());
+  count_taken(part);
   return out.bytes();
 }
 
-void ParquetFormat::count_taken(uint64_t bytes) const {
-  constexpr uint64_t kMuch = 4;
-  const uint64_t taken = taken_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+void ParquetFormat::count_taken(const ShardPart& part) const {
+  // Some row groups are in use, and most of their samples still to come.
+  constexpr uint64_t kInUse = 16, kMuch = 4;
+  const uint64_t taken = taken_.fetch_add(part.taken, std::memory_order_relaxed) + part.taken;
   const uint64_t unpacked = unpacked_.load(std::memory_order_relaxed);
-  if (unpacked <= keep_ + kMuch * taken || told_.exchange(true) || !notify_) return;
+  if (unpacked <= keep_ + kInUse * part.unpacked + kMuch * taken) return;
+  if (told_.exchange(true) || !notify_) return;
   notify_(
       fmt::format("dataset: row groups of {:.0f} MB were unpacked for samples of {:.0f} MB: set "
                   "dataset.keep to more, or loader.order=shards",
