@@ -75,8 +75,12 @@ IoProfile profile_of(std::vector<PreloadedProcess>& processes, const ProgramIo& 
   RequestSizes sizes;
   for (PreloadedProcess& process : processes) {
     profile.ranks = std::max(profile.ranks, process.number + 1);
-    std::ranges::move(process.io.files, std::back_inserter(profile.files));
-    process.io.files.clear();
+    if (profile.files.empty()) {
+      profile.files.swap(process.io.files);
+    } else {
+      std::ranges::move(process.io.files, std::back_inserter(profile.files));
+      process.io.files.clear();
+    }
     add_all(profile.dropped, process.io.dropped);
     if (const auto& of = process.io.stream_sizes) {
       add_sizes(sizes.reads, of->reads);

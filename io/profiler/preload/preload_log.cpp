@@ -65,13 +65,24 @@ void read_threads(const PreloadLog& log, const RecordedMemory& memory, Preloaded
   }
 }
 
-void read_files(const PreloadLog& log, const RecordedMemory& memory, PreloadedProcess& process) {
+template <class Look>
+void each_file(const PreloadLog& log, const RecordedMemory& memory, const Look& look) {
   const FileRecord* file = memory.here<FileRecord>(log.tables.records.newest());
   for (size_t i = 0; file != nullptr && i < kMostFiles; ++i) {
-    add_recorded_file(*file, true, memory, process.io);
-    if (const int64_t cold = file->cold_bytes; cold > 0) process.cold_bytes[file->id] = cold;
+    look(*file);
     file = memory.here<FileRecord>(file->next_made);
   }
+}
+
+void read_files(const PreloadLog& log, const RecordedMemory& memory, PreloadedProcess& process) {
+  // Kilobytes each, which are not to be moved: who waits for a program's end waits for this.
+  size_t count = 0;
+  each_file(log, memory, [&](const FileRecord&) { ++count; });
+  process.io.files.reserve(count);
+  each_file(log, memory, [&](const FileRecord& file) {
+    add_recorded_file(file, true, memory, process.io);
+    if (const int64_t cold = file.cold_bytes; cold > 0) process.cold_bytes[file.id] = cold;
+  });
   std::reverse(process.io.files.begin(), process.io.files.end());
   for (FileIo& of : process.io.files) of.rank = process.number;
   add_dropped(log.tables, process.io);
