@@ -115,7 +115,7 @@ def of_tensorboard(browser, folder):
 def of_program(browser, folder):
     """docs/any-program.md: its script under `stoker run`, as the page has it."""
     folder.mkdir()
-    (folder / "datasets").symlink_to(SOURCE / "datasets")
+    shutil.copytree(SOURCE / "datasets", folder / "datasets")  # a link's target would be shown
     page = (SOURCE / "docs/any-program.md").read_text()
     (folder / "train.py").write_text(re.search(r"(?ms)^```python\n(.*?)^```", page)[1])
     for words in re.findall(r"(?m)^ {4}stoker ((?:run|report) .*hdd\.darshan.*)$", page):

@@ -162,9 +162,9 @@ void add_file_evidence(const VerdictMatter& matter, ProgramVerdict& verdict) {
   for (const ProcessSamples& process : matter.samples.processes) device += process.device_bytes;
   if (bytes > 0) {
     verdict.evidence.push_back(fmt::format(
-        "{} were read of files, of which slow reads had {} from a device; the kernel counted {} "
-        "fetched from devices in all",
-        megabytes(bytes), megabytes(cold), megabytes(static_cast<int64_t>(device))));
+        "{} were read of files; {} came from devices in all, for mapped files as well, and {} of "
+        "that by the end of slow reads",
+        megabytes(bytes), megabytes(static_cast<int64_t>(device)), megabytes(cold)));
   }
   double busy = 0;
   for (const SampleWindow& window : matter.samples.windows) {
