@@ -26,7 +26,7 @@ struct PreloadedProcess {
 // removed when one is made. One thread.
 class PreloadFolder {
  public:
-  // segment_bytes: for single reads and writes, of all processes together, 34 bytes each.
+  // segment_bytes: for single reads and writes, of all processes together, 37 bytes each.
   // Error(ExitCode::environment) where there is no room for it.
   explicit PreloadFolder(int64_t segment_bytes = int64_t{256} << 20);
   ~PreloadFolder();
