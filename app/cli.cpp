@@ -17,6 +17,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/help.h"
+#include "app/commands/listing.h"
 #include "app/process/end_within.h"
 #include "app/process/error_text.h"
 #include "app/process/version.h"
@@ -75,6 +76,7 @@ int run_cli(int argc, char** argv) {
       version_line());
   const Command program = line.root();
   program.footer(kFooter);
+  line.know_keys(keys_with);
   std::set_terminate(end_uncaught);
   // A write beyond the limit on file sizes, or to a reader that has gone away, then fails with an
   // error instead of a signal.

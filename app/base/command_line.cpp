@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "io/core/config/config.h"
@@ -12,6 +13,8 @@
 
 namespace stoker {
 namespace {
+
+constexpr const char* kOverrides = "OVERRIDES";
 
 template <class T>
 struct IsList : std::false_type {};
@@ -64,6 +67,29 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const 
   return option;
 }
 
+// Refuses what is not a number within the bounds: "must be at least 0, got '-1'". CLI11's own rules
+// print bounds with all digits, 309 of them for the largest double. T: what the number is read as.
+// in_help: what the help shows.
+template <class T>
+CLI::Validator number_within(T lowest, T highest, const std::string& words,
+                             const std::string& in_help) {
+  const auto wrong = [=](const std::string& given) {
+    T value{};
+    const bool good = CLI::detail::lexical_cast(given, value) && value >= lowest && value <= highest;
+    return good ? std::string() : fmt::format("must be {}, got '{}'", words, given);
+  };
+  return CLI::Validator(wrong, in_help);
+}
+
+template <class T>
+CLI::Validator number_from(T lowest, T highest) {
+  return number_within(lowest, highest, fmt::format("from {} to {}", lowest, highest),
+                       fmt::format("{} in [{} - {}]", std::is_integral_v<T> ? "INT" : "FLOAT",
+                                   lowest, highest));
+}
+
+constexpr double kMost = std::numeric_limits<double>::max();
+
 // The command that was given, with all of its words: "stoker bench read".
 std::pair<const CLI::App*, std::string> given_command(const CLI::App& app) {
   const CLI::App* command = &app;
@@ -75,17 +101,41 @@ std::pair<const CLI::App*, std::string> given_command(const CLI::App& app) {
   return {command, words};
 }
 
+// What an unknown option may mean as keys of the experiment: " (give loader.workers=4)". `value`:
+// the word behind it.
+std::string key_hint(const std::string& name, const std::string& value,
+                     const CommandLine::KeysOf& keys_of) {
+  std::string word = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  std::ranges::replace(word, '-', '_');
+  std::vector<std::string> keys = keys_of(word);
+  for (std::string& key : keys) key += "=" + value;
+  return keys.empty() ? "" : fmt::format(" (give {})", fmt::join(keys, " or "));
+}
+
 // Throws the error for a command line with words that the command does not know. Names the unknown
-// option and suggests a known one.
-[[noreturn]] void fail_unknown_option(const CLI::App& app, const CLI::ExtrasError& error) {
+// option and suggests a known one, or a key of the experiment.
+[[noreturn]] void fail_unknown_option(const CLI::App& app, const CLI::ExtrasError& error,
+                                      const std::vector<std::string>& words,
+                                      const CommandLine::KeysOf& keys_of) {
   std::vector<std::string> known;
+  bool takes_keys = false;
   for (const CLI::Option* option : given_command(app).first->get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    takes_keys = takes_keys || option->get_name() == kOverrides;
   }
   for (const std::string& word : app.remaining(true)) {
-    const std::string name = word.substr(0, word.find('='));
+    const size_t equals = std::min(word.find('='), word.size());
+    const std::string name = word.substr(0, equals);
     if (!name.starts_with('-')) continue;
-    throw Error(ExitCode::config, "unknown option '" + name + "'" + suggestion(name, known));
+    std::string hint = did_you_mean(name, known);
+    if (hint.empty() && takes_keys && keys_of) {
+      const auto next = std::ranges::find(words, word) + 1;
+      const bool follows = equals == word.size() && next < words.end() && !next->starts_with('-');
+      const std::string value = equals < word.size() ? word.substr(equals + 1) : "VALUE";
+      hint = key_hint(name, follows ? *next : value, keys_of);
+    }
+    if (hint.empty()) hint = suggestion(name, known);
+    throw Error(ExitCode::config, "unknown option '" + name + "'" + hint);
   }
   throw Error(ExitCode::config, error.what());
 }
@@ -100,16 +150,22 @@ struct Command::State {
 Argument Argument::required() const { return Argument(option_->required()); }
 
 Argument Argument::range(int64_t lowest, int64_t highest) const {
-  return Argument(option_->check(CLI::Range(lowest, highest)));
+  return Argument(option_->check(number_from(lowest, highest)));
 }
 
 Argument Argument::between(double lowest, double highest) const {
-  return Argument(option_->check(CLI::Range(lowest, highest)));
+  return Argument(option_->check(number_from(lowest, highest)));
 }
 
-Argument Argument::positive() const { return Argument(option_->check(CLI::PositiveNumber)); }
+Argument Argument::positive() const {
+  return Argument(option_->check(number_within(std::numeric_limits<double>::min(), kMost,
+                                               "a number above 0", "POSITIVE")));
+}
 
-Argument Argument::not_negative() const { return Argument(option_->check(CLI::NonNegativeNumber)); }
+Argument Argument::not_negative() const {
+  return Argument(
+      option_->check(number_within(0.0, kMost, "a number of at least 0", "NONNEGATIVE")));
+}
 
 Argument Argument::one_of(const std::vector<std::string>& words) const {
   const auto missing = [words](const std::string& given) {
@@ -186,7 +242,7 @@ Argument Command::flag(const std::string& name, bool& value, const std::string& 
 Argument Command::overrides(std::vector<std::string>& value, const std::string& of) const {
   const std::string help = "Sets the key a.b to this value instead of what the " + of +
                            " says. May be given several times.";
-  return argument("OVERRIDES", value, help).shown_as("a.b=c");
+  return argument(kOverrides, value, help).shown_as("a.b=c");
 }
 
 void Command::config(ConfigArguments& value) const {
@@ -213,13 +269,12 @@ CommandLine::~CommandLine() = default;
 
 Command CommandLine::root() const { return {app_.get(), state_.get()}; }
 
-ExitCode CommandLine::run(std::vector<std::string> words) {
+ExitCode CommandLine::run(const std::vector<std::string>& words) {
   check_commands(words);
-  std::reverse(words.begin(), words.end());
   try {
-    app_->parse(std::move(words));
+    app_->parse({words.rbegin(), words.rend()});
   } catch (const CLI::ExtrasError& error) {
-    fail_unknown_option(*app_, error);
+    fail_unknown_option(*app_, error, words, keys_of_);
   } catch (const CLI::Success& asked) {  // help, or the version
     if (!state_->only_check) app_->exit(asked);
   } catch (const CLI::ParseError& error) {
@@ -249,9 +304,9 @@ void CommandLine::check_commands(const std::vector<std::string>& words) const {
   }
 }
 
-void CommandLine::check(std::vector<std::string> words) {
+void CommandLine::check(const std::vector<std::string>& words) {
   state_->only_check = true;
-  run(std::move(words));
+  run(words);
 }
 
 }  // namespace stoker

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "app/base/config_arguments.h"
@@ -112,13 +113,18 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
+  // The keys of an experiment that end with a word ("loader.workers" for "workers"). It is asked for
+  // options that a command does not know, if the command takes overrides.
+  using KeysOf = std::function<std::vector<std::string>(const std::string& word)>;
+  void know_keys(KeysOf keys_of) { keys_of_ = std::move(keys_of); }
+
   // Commands of the program are added below it.
   Command root() const;
   // Parses the words behind the program's name and runs the command; help is printed.
   // Error(ExitCode::config) for a usage error. Throws what the command throws.
-  ExitCode run(std::vector<std::string> words);
+  ExitCode run(const std::vector<std::string>& words);
   // Parses the words and runs nothing. For words that another process will get. Throws as run().
-  void check(std::vector<std::string> words);
+  void check(const std::vector<std::string>& words);
 
  private:
   // Error(ExitCode::config) if the words do not begin with a command.
@@ -126,6 +132,7 @@ class CommandLine {
 
   std::unique_ptr<CLI::App> app_;
   std::unique_ptr<Command::State> state_;
+  KeysOf keys_of_;
 };
 
 }  // namespace stoker

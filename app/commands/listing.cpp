@@ -21,6 +21,14 @@ namespace {
 
 using Kind = ComponentKind;
 
+// The end of a message about a word that is not known: what is meant, or where else it may be.
+std::string known_or_plugin(const std::string& word, const std::vector<std::string>& meant,
+                            const std::vector<std::string>& known) {
+  const std::string close = did_you_mean(word, meant);
+  return close.empty() ? suggestion(word, known) + "; name a plug-in that has it by --plugin PATH.so"
+                       : close;
+}
+
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
   for (const Kind& kind : component_kinds()) names.push_back(kind.name);
@@ -43,9 +51,8 @@ std::vector<Kind> kinds_with(const std::string& type) {
     return std::ranges::find(kind.types, type) == kind.types.end();
   });
   if (!kinds.empty()) return kinds;
-  const std::string meant = did_you_mean(type, names);
-  throw Error(ExitCode::config, "'" + type + "' is no kind and no type" +
-                                    (meant.empty() ? suggestion(type, kind_names()) : meant));
+  throw Error(ExitCode::config, "'" + type + "' is neither a kind nor a type" +
+                                    known_or_plugin(type, names, kind_names()));
 }
 
 nlohmann::json to_json(const std::vector<FieldHelp>& rows) {
@@ -78,6 +85,13 @@ std::string title_of(const Kind& kind, const std::string& type) {
   return kind.name + " " + type + (plugin.empty() ? "" : " (plug-in " + plugin + ")");
 }
 
+// The options of a type. Error(ExitCode::config): the kind has no such type among what is loaded.
+std::vector<FieldHelp> options_of(const Kind& kind, const std::string& type) {
+  if (std::ranges::find(kind.types, type) != kind.types.end()) return kind.describe(type);
+  throw Error(ExitCode::config, fmt::format("unknown {} '{}'{}", kind.name, type,
+                                            known_or_plugin(type, kind.types, kind.types)));
+}
+
 // Loads all plug-ins there are: those that the arguments name, of which each has to work, and those
 // beside the library. Returns which of these could not be loaded.
 std::vector<FailedPlugin> load_plugins(const ListArguments& arguments) {
@@ -91,7 +105,10 @@ std::string to_text(const std::string& title, const std::vector<FieldHelp>& rows
   size_t width = 4;
   for (const FieldHelp& row : rows) width = std::max(width, row.key.size());
   for (const FieldHelp& row : rows) {
-    const std::string fallback = row.required ? "required" : "default " + row.fallback;
+    std::string fallback = row.required ? "required" : "default " + row.fallback;
+    if (fallback.find('\n') != fallback.npos) {  // a component, whose options have a table
+      fallback = fmt::format("default {{{}, ...}}", row.fallback.substr(0, row.fallback.find('\n')));
+    }
     text += fmt::format("  {:<{}}  {}\n  {:<{}}  {}; {}\n", row.key, width, row.help, "", width,
                         row.type, fallback);
   }
@@ -112,6 +129,23 @@ std::vector<ComponentKind> component_kinds() {
 
 std::vector<FieldHelp> experiment_keys() {
   return other_half().keys != nullptr ? other_half().keys() : describe_struct<DataOptions>();
+}
+
+std::vector<std::string> keys_with(const std::string& word) {
+  std::vector<std::string> keys;
+  const auto add = [&](const std::string& prefix, const std::vector<FieldHelp>& rows) {
+    for (const FieldHelp& row : rows) {
+      const std::string key = prefix + row.key;
+      const bool same = key.substr(key.rfind('.') + 1) == word;
+      if (same && std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
+  };
+  add("", experiment_keys());
+  for (const Kind& kind : component_kinds()) {
+    if (kind.name == Storage::kKind || kind.name == MetricsSink::kKind) continue;
+    for (const std::string& type : kind.types) add(kind.name + ".", kind.describe(type));
+  }
+  return keys;
 }
 
 ExitCode list_components(const ListArguments& arguments) {
@@ -160,7 +194,7 @@ ExitCode describe_component(const ListArguments& arguments) {
   }
   const Kind kind = find_kind(arguments.kind);
   if (!arguments.type.empty()) {
-    const std::vector<FieldHelp> rows = kind.describe(arguments.type);
+    const std::vector<FieldHelp> rows = options_of(kind, arguments.type);
     return print_result(arguments.json, to_json(rows),
                         to_text(title_of(kind, arguments.type), rows), 2);
   }

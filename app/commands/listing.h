@@ -21,6 +21,9 @@ struct ListArguments {
 // file; the options of its components are not among them.
 std::vector<ComponentKind> component_kinds();
 std::vector<FieldHelp> experiment_keys();
+// The keys that end with this word: "training.seed", or "loader.workers", which some type of loader
+// has. Of tiers, whose names a file chooses, and of sinks there are none.
+std::vector<std::string> keys_with(const std::string& word);
 
 // `list` and `describe` load the plug-ins that they are given and all that lie beside the library,
 // once for the whole process, and say which of these could not be loaded. Without the library of

@@ -7,6 +7,7 @@
 
 #include "io/core/error.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_directory.h"
 
 namespace stoker {
 namespace {
@@ -98,8 +99,14 @@ TEST(Node, a_missing_file_is_an_error_of_the_environment) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::environment);
-    EXPECT_STREQ(error.what(), "no/such.yaml: cannot be read (does the file exist?)");
+    EXPECT_STREQ(error.what(), "no/such.yaml: there is no 'no' in .");
   }
+  const TemporaryDirectory directory;
+  directory.write("configs/quickstart.yaml", "");
+  const std::string there = directory.path();
+  EXPECT_EQ(error_of([&] { load_yaml(there + "/config/quickstart.yaml"); }),
+            there + "/config/quickstart.yaml: there is no 'config' in " + there +
+                " (did you mean 'configs'?)");
 }
 
 TEST(Node, overrides_set_nested_values_and_make_mappings) {

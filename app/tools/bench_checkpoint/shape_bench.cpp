@@ -23,7 +23,12 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 // The experiment's, or for a folder a tier in it.
 SavingOptions saving_options(const CheckpointBenchArguments& arguments) {
   std::error_code error;
-  if (!std::filesystem::is_directory(arguments.config, error)) {
+  const std::filesystem::path path = arguments.config;
+  if (path.has_parent_path() && !path.has_extension() && !std::filesystem::exists(path, error)) {
+    throw Error(ExitCode::environment,
+                fmt::format("{}: there is no such folder: make it first", arguments.config));
+  }
+  if (!std::filesystem::is_directory(path, error)) {
     return read_saving_options(load_experiment(arguments.config, arguments.overrides), {},
                                print_note);
   }

@@ -83,7 +83,10 @@ ExitCode examine_run(const DoctorArguments& arguments) {
   } else if (trial) {
     print_trial(*trial);
   } else if (arguments.verify) {
-    fmt::print("nothing to verify: no override is proposed\n");
+    const bool others = std::ranges::any_of(
+        verdict.findings, [](const Finding& each) { return !each.overrides.empty(); });
+    fmt::print("nothing to verify: no override is proposed for the verdict{}\n",
+               others ? "; those above are for smaller costs" : "");
   }
   return ExitCode::ok;
 }

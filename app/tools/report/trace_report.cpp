@@ -94,7 +94,8 @@ ExitCode compare_with_trace(const std::string& run, bool json) {
     fmt::print("{}\n", json_text(line, 2));
     return ExitCode::ok;
   }
-  fmt::print("{} events, {} lines that are none\n", figures.events, figures.bad_lines);
+  fmt::print("{}, {} that cannot be read\n", number_of(figures.events, "event"),
+             number_of(figures.bad_lines, "line"));
   if (!complete) {
     fmt::print("not compared with summary.json: the trace is not whole; {}\n", figures.incomplete);
   } else if (!ended) {

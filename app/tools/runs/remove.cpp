@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<ListedRun> chosen(const RemoveArguments& arguments) {
+  if (is_sweep(arguments.folder)) return {};  // its runs stay
   std::vector<ListedRun> runs = list_runs(arguments.folder);
   std::erase_if(runs, [](const ListedRun& run) { return run.sweep; });
   if (arguments.keep) {

@@ -126,7 +126,7 @@ ListedRun read_listed_run(const std::string& directory) {
 RunState sweep_state(const std::string& directory, const json& results) {
   const FileDescriptor lock(::open((directory + "/.lock").c_str(), O_RDWR | O_CLOEXEC));
   if (lock && lock_file(lock, FileLock::exclusive) == EAGAIN) return RunState::running;
-  if (!results.contains("finished")) return RunState::stopped;
+  if (!results.contains("finished")) return RunState::incomplete;
   const json& rows = results.at("rows");
   const bool good =
       std::ranges::all_of(rows, [](const json& row) { return row.at("exit_code") == 0; });
@@ -168,9 +168,10 @@ ListedRun read_listed_sweep(const std::string& directory) {
 void collect(const std::string& directory, int depth, std::vector<ListedRun>& runs) {
   std::error_code error;
   // Other programs have files called results.json, too.
-  if (is_sweep(directory) && fs::exists(directory + "/sweep.yaml", error)) {
-    runs.push_back(read_listed_sweep(directory));
-  } else if (is_run(directory)) {
+  const bool sweep = is_sweep(directory) && fs::exists(directory + "/sweep.yaml", error);
+  if (sweep) runs.push_back(read_listed_sweep(directory));
+  if (sweep && depth > 0) return;
+  if (is_run(directory)) {
     runs.push_back(read_listed_run(directory));
   } else if (depth < kDeepest) {
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
@@ -228,7 +229,7 @@ double begun(const ListedRun& run) {
 }  // namespace
 
 const char* to_string(RunState state) {
-  constexpr std::array kNames{"running", "completed", "stopped", "failed", "killed"};
+  constexpr std::array kNames{"running", "completed", "stopped", "failed", "killed", "incomplete"};
   return kNames[static_cast<size_t>(state)];
 }
 

@@ -11,8 +11,9 @@
 
 namespace stoker {
 
-// running: its process is at work. killed: it has ended without a summary.
-enum class RunState { running, completed, stopped, failed, killed };
+// running: its process is at work. killed: it has ended without a summary. incomplete: a sweep of
+// which some runs are still to be done.
+enum class RunState { running, completed, stopped, failed, killed, incomplete };
 // "running": the word that is printed. Static text; any thread.
 const char* to_string(RunState state);
 
@@ -45,8 +46,8 @@ struct ListedRun {        // NOLINT(bugprone-exception-escape): nlohmann::json's
 // The figures that every list shows, by their paths in summary.json.
 const std::vector<std::string>& listed_figures();
 
-// All runs and sweeps below `folder`, the oldest first; one that is itself a run or a sweep is the
-// only one of its list. Runs of a sweep are part of the sweep. Links are not followed. What no
+// All runs and sweeps below `folder`, the oldest first; one that is itself a run is the only one of
+// its list. Runs of a sweep are part of the sweep, and are listed where `folder` is the sweep. Links are not followed. What no
 // program of ours wrote, or is half written, is left out or has no figures. Reads files; any
 // thread. Error(ExitCode::environment) where there is no such folder.
 std::vector<ListedRun> list_runs(const std::string& folder);

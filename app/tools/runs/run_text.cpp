@@ -45,11 +45,6 @@ ResultTable::Cell share_cell(const ListedRun& run, const char* figure) {
   return share ? ResultTable::Cell(fmt::format("{:.1f} %", 100 * *share)) : ResultTable::Cell();
 }
 
-std::string plain(std::string words) {
-  std::ranges::replace(words, '_', '-');
-  return words;
-}
-
 json run_json(const ListedRun& run) {
   json out = {{"name", run.name},
               {"directory", run.directory},
@@ -57,7 +52,10 @@ json run_json(const ListedRun& run) {
               {"state", to_string(run.state)},
               {"figures", json::object()},
               {"differs", json::object()}};
-  if (!run.verdict.empty()) out["verdict"] = run.verdict;
+  if (!run.verdict.empty()) {
+    out["verdict"] = run.verdict;
+    out["verdict_title"] = title_of(run.verdict);
+  }
   if (run.started_unix_s) out["started_unix_s"] = *run.started_unix_s;
   if (!run.live.empty()) out["live"] = run.live;
   for (const std::string& name : listed_figures()) {
@@ -91,7 +89,7 @@ std::string runs_text(const std::vector<ListedRun>& runs) {
                      {"", "verdict"},
                      {"", "differs by"}});
   for (const ListedRun& run : runs) {
-    const std::string verdict = plain(run.verdict), differs = differs_text(run);
+    const std::string verdict = title_of(run.verdict), differs = differs_text(run);
     table.add({run.name, to_string(run.state), rate_cell(run), share_cell(run, "device.idle_share"),
                share_cell(run, "io_share"),
                verdict.empty() ? ResultTable::Cell() : ResultTable::Cell(verdict),

@@ -14,6 +14,7 @@
 #include "app/tools/simulate/measured.h"
 #include "app/tools/simulate/simulation.h"
 #include "app/tools/simulate/what_if.h"
+#include "io/core/error.h"
 
 namespace stoker {
 namespace {
@@ -150,8 +151,14 @@ ExitCode simulate(const SimulateArguments& arguments) {
   MeasuredInputs measured;
   measured.tree = Node::map();
   if (!arguments.config.empty()) measured = measured_inputs(arguments.config);
-  SimulationInputs inputs =
-      read_simulation(merge_inputs(measured.tree, arguments.machine, arguments.overrides));
+  const Node tree = merge_inputs(measured.tree, arguments.machine, arguments.overrides);
+  const bool described = !arguments.config.empty() || !arguments.machine.empty();
+  if (!described && tree.find("workload") == nullptr) {
+    throw Error(ExitCode::config,
+                "nothing says which run to predict: give a measured one, --run DIRECTORY, or a "
+                "file with a section workload:, --machine FILE");
+  }
+  SimulationInputs inputs = read_simulation(tree);
   if (std::ssize(measured.sample_bytes) == inputs.options.workload.data.samples) {
     inputs.sample_bytes = std::move(measured.sample_bytes);
   }

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string_view>
 
 #include "io/core/config/plugin.h"
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/text.h"
@@ -298,14 +300,44 @@ Node parse_yaml(const std::string& text, const std::string& source) {
   return root;
 }
 
+// The names in a folder, without their ends where they are of experiments that ship.
+static void add_names(const std::filesystem::path& folder, bool stems,
+                      std::vector<std::string>& names) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::filesystem::path& path = entry->path();
+    names.push_back(to_text((stems ? path.stem() : path.filename()).native()));
+  }
+}
+
+// What is wrong with a path that does not exist: its first part that is not there.
+static std::string not_there(const std::filesystem::path& path, const std::string& ours) {
+  std::error_code error;
+  std::filesystem::path missing = path;
+  while (missing.has_parent_path() && !std::filesystem::exists(missing.parent_path(), error)) {
+    missing = missing.parent_path();
+  }
+  const std::filesystem::path folder = missing.has_parent_path() ? missing.parent_path() : ".";
+  std::vector<std::string> names;
+  add_names(folder, false, names);
+  if (!ours.empty()) add_names(ours, true, names);
+  const std::string name = to_text(missing.filename().native());
+  return fmt::format("there is no '{}' in {}{}{}", name, to_text(folder.native()),
+                     ours.empty() ? "" : ", and no experiment that ships has this name",
+                     did_you_mean(name, names));
+}
+
 Node load_yaml(const std::string& path) {
   std::optional<std::string> text = read_if_there(path, kMaxBytes + 1);
-  if (!text && path.find_first_of("./") == std::string::npos) {
-    const std::string shared = share_of_library() + "/configs/" + path + ".yaml";
+  const bool word = path.find_first_of("./") == std::string::npos;
+  const std::string ours = word ? share_of_library() + "/configs" : "";
+  if (!text && word) {
+    const std::string shared = ours + "/" + path + ".yaml";
     text = read_if_there(shared, kMaxBytes + 1);
     if (text) return parse_yaml(*text, shared);
   }
-  if (!text) throw Error(ExitCode::environment, path + ": cannot be read (does the file exist?)");
+  if (!text) throw Error(ExitCode::environment, path + ": " + not_there(path, ours));
   return parse_yaml(*text, path);
 }
 

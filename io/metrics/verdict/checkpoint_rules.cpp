@@ -76,7 +76,7 @@ Finding stall(const Evidence& e, const Saves& saves) {
     finding.text = "Saves take longer than the time between them, and queue: save less often.";
     finding.overrides = rarer(e, saves.save_s, interval);
   }
-  finding.advice = fmt::format("or save less often: a larger interval than {:.2f} s", interval);
+  finding.advice = fmt::format("save less often: a larger interval than {:.2f} s", interval);
   return finding;
 }
 

@@ -23,7 +23,7 @@ Finding evaluation(const Evidence& e) {
     finding.overrides = {fmt::format("evaluation.every_epochs={}", kRarer * every)};
   } else {
     finding.overrides = {"evaluation.enabled=false"};
-    finding.advice = "or accept it: it is done once, and a longer run dilutes it";
+    finding.advice = "accept it: it is done once, and a longer run dilutes it";
   }
   return finding;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "io/core/text/json.h"
+#include "io/core/text/number_of.h"
 #include "io/metrics/idle.h"
 
 namespace stoker {
@@ -109,8 +110,9 @@ std::vector<std::string> overall(const Json& record, const Evidence& e) {
   add_idle(record, lines);
   if (e.production_s() > 0) {
     lines.push_back(
-        fmt::format("headspace: {} workers that never paused would deliver {:.0f} images/s",
-                    e.workers, e.reads / e.production_s()));
+        fmt::format("headspace: at most {:.0f} images/s, by {} that never paused and did not hold "
+                    "each other up at the storage or the cores",
+                    e.reads / e.production_s(), number_of(e.workers, "worker")));
   }
   const double paused = value_at(record, "segments_s.paused");
   if (paused > 0) {
@@ -173,6 +175,10 @@ Json judged(std::optional<double> share) {
 }  // namespace
 
 const char* to_string(Level level) { return kLevels[static_cast<size_t>(level)].word; }
+std::string title_of(const std::string& word) {
+  const auto* found = std::ranges::find(kLevels, word, &LevelNames::word);
+  return found == std::end(kLevels) ? word : found->title;
+}
 const char* title_of(Level level) { return kLevels[static_cast<size_t>(level)].title; }
 
 std::string Finding::next() const {

@@ -42,6 +42,8 @@ struct Verdict {
 // "input_bound": the word for programs. "Input-bound": the same for people.
 const char* to_string(Verdict::Level level);
 const char* title_of(Verdict::Level level);
+// The same by the word for programs; what is not one of them stays as it is.
+std::string title_of(const std::string& word);
 
 // Of a record, finished or not. A pure function; any thread. nlohmann::json::exception where a
 // member is of another type than the program writes.

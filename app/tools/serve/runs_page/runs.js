@@ -68,7 +68,7 @@ function rate(run) {
 
 function row(run) {
   return [nameCell(run), run.started_unix_s ? words(clock(run.started_unix_s)) : null, stateCell(run), rate(run),
-    share(run, "device.idle_share"), share(run, "io_share"), run.verdict ? words(FORMATS.word(FORMATS.name(run.verdict))) : null,
+    share(run, "device.idle_share"), share(run, "io_share"), run.verdict ? words(run.verdict_title) : null,
     words(differences(run))];
 }
 

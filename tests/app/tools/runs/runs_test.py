@@ -84,6 +84,11 @@ class Lists(Runs):
         self.assertEqual((sweep["kind"], sweep["state"], sweep["runs"]), ("sweep", "completed", {"done": 2, "planned": 2}))
         self.assertEqual(sweep["differs"], {"loader.workers": "1,2"})
         self.assertEqual(len(runs), 2)
+        self.assertEqual([run["kind"] for run in self.listed("sweeps/trial-loader.workers").values()], ["sweep", "run", "run"])
+        self.stoker("sweep", self.config, "loader.workers=1,2", "--only", "loader.workers=1", "--directory", "part")
+        part = self.listed("part")
+        self.assertEqual(len(part), 2)
+        self.assertEqual(part["part"]["state"], "incomplete")
 
     def test_strange_folders_are_no_runs(self):
         self.ran()
