@@ -6,9 +6,11 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/base/statistics.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/decode_time.h"
 #include "app/tools/bench/rounds.h"
+#include "io/core/text/number_of.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 
@@ -86,17 +88,22 @@ ExitCode bench_decode(const DecodeBenchArguments& arguments) {
     if (round >= 0) one.us_per_image.push_back(us);
     return true;
   });
+  using Cell = ResultTable::Cell;
   ResultTable table({{"decoder", "decoder"},
                      {"us_per_image", "us per image (min max)", 1},
                      {"", "images/s and thread"},
-                     {"rounds", ""}});
+                     {"rounds", ""},
+                     {"remark", ""}});
   for (const TimedDecoder& one : decoders) {
     const Spread us = spread(one.us_per_image);
-    table.add({one.type, us, 1e6 / us.median, arguments.rounds});
+    const std::string busy = rounds_differ(us);
+    table.add({one.type, us, 1e6 / us.median, arguments.rounds, busy.empty() ? Cell() : Cell(busy)});
+    if (!busy.empty()) table.note(busy);
   }
   return print_result(arguments.json, table.json(),
-                      fmt::format("{}  medians of {} rounds, the same {} files in memory\n",
-                                  table.text(), arguments.rounds, samples.bytes.size()));
+                      fmt::format("{}  medians of {}, the same {} in memory\n", table.text(),
+                                  number_of(arguments.rounds, "round"),
+                                  number_of(samples.bytes.size(), "file")));
 }
 
 }  // namespace stoker

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/base/statistics.h"
 #include "app/tools/bench/batch_probe.h"
 #include "app/tools/bench/bench_device.h"
 #include "app/tools/bench/decode_ceiling.h"
 #include "app/tools/bench/loader.h"
 #include "io/core/system/child_process.h"
 #include "io/core/text/json.h"
+#include "io/core/text/number_of.h"
 
 namespace stoker {
 namespace {
@@ -91,7 +94,20 @@ std::optional<double> megabytes(const std::optional<uint64_t>& bytes) {
   return bytes ? std::optional(kMb * static_cast<double>(*bytes)) : std::nullopt;
 }
 
-void put_ceiling(const DecodeCeiling& ceiling, double rate, ResultTable& figures) {
+// Why the rate does not mean what it says; empty where it does.
+std::string doubt(const LoaderBenchmark& measured) {
+  if (measured.resident) {
+    return "samples stay where the device computes: nothing was read or decoded after the warm-up";
+  }
+  constexpr int64_t kLong = 10;
+  if (measured.batches >= kLong * measured.batches_ahead) return "";
+  return fmt::format(
+      "an epoch has {}, of which up to {} may be ready before it begins: its rate is too high",
+      number_of(measured.batches, "batch"), measured.batches_ahead);
+}
+
+// rate: absent where it means nothing beside the library's.
+void put_ceiling(const DecodeCeiling& ceiling, std::optional<double> rate, ResultTable& figures) {
   figures.put({"ceiling/library", ""}, "libjpeg-turbo");
   figures.put({"ceiling/threads", ""}, ceiling.threads);
   figures.put({"ceiling/samples", ""}, ceiling.samples);
@@ -105,10 +121,11 @@ void put_ceiling(const DecodeCeiling& ceiling, double rate, ResultTable& figures
   figures.put({"ceiling/decode", "libjpeg-turbo: full decode"}, spread(ceiling.decode));
   figures.put({"ceiling/read_decode", "libjpeg-turbo: read and full decode"},
               spread(ceiling.read_decode));
+  if (!rate) return;
   figures.put({"efficiency/decode", "efficiency, % of full decode", 1, 100},
-              rate / spread(ceiling.decode).median);
+              *rate / spread(ceiling.decode).median);
   figures.put({"efficiency/read_decode", "efficiency, % of read and full decode", 1, 100},
-              rate / spread(ceiling.read_decode).median);
+              *rate / spread(ceiling.read_decode).median);
 }
 
 ResultTable figures_of(const LoaderReport& report) {
@@ -123,7 +140,10 @@ ResultTable figures_of(const LoaderReport& report) {
   figures.put({"read_us", "us reading per image", 1}, measured.read_us);
   figures.put({"decode_us", "us decoding per image", 1}, measured.decode_us);
   figures.put({"bytes_per_image", "bytes per image"}, measured.bytes_per_image);
-  if (report.ceiling) put_ceiling(*report.ceiling, rate.median, figures);
+  const bool doubtful = !doubt(measured).empty();
+  if (report.ceiling) {
+    put_ceiling(*report.ceiling, doubtful ? std::nullopt : std::optional(rate.median), figures);
+  }
   figures.put({"allocations_per_image", "allocations per image", 2}, measured.allocations);
   figures.put({"libjpeg_allocations_per_image", "of them by libjpeg itself", 2},
               measured.libjpeg_allocations);
@@ -147,17 +167,10 @@ ResultTable figures_of(const LoaderReport& report) {
   return figures;
 }
 
-// Why the rate does not mean what it says; empty where it does.
+// What a reader has to know of the rate; empty: nothing.
 std::string remark(const LoaderBenchmark& measured) {
-  if (measured.resident) {
-    return "samples stay where the device computes: nothing was read or decoded after the warm-up";
-  }
-  constexpr int64_t kLong = 10;
-  if (measured.batches >= kLong * measured.batches_ahead) return "";
-  return fmt::format(
-      "an epoch has {} batches, of which up to {} may be ready before it begins: its rate is too "
-      "high",
-      measured.batches, measured.batches_ahead);
+  const std::string text = doubt(measured);
+  return text.empty() ? rounds_differ(spread(measured.images_per_s)) : text;
 }
 
 nlohmann::json report_json(const LoaderReport& report, const ResultTable& figures) {
@@ -165,7 +178,7 @@ nlohmann::json report_json(const LoaderReport& report, const ResultTable& figure
   json.update(figures.record_json());
   json["rates"] = report.measured.images_per_s;
   if (!report.uncounted.empty()) json["not_counted"] = report.uncounted;
-  if (!remark(report.measured).empty()) json["remark"] = remark(report.measured);
+  if (const std::string text = remark(report.measured); !text.empty()) json["remark"] = text;
   return json;
 }
 
@@ -173,17 +186,18 @@ std::string report_text(const LoaderReport& report, const ResultTable& figures) 
   const LoaderBenchmark& measured = report.measured;
   const Spread rate = spread(measured.images_per_s);
   std::string text = fmt::format(
-      "{}: {:.0f} images/s (median of {} epochs of {} images; min {:.0f}, max {:.0f}), {} "
-      "workers\n{}",
-      report.type, rate.median, measured.images_per_s.size(), measured.images, rate.min, rate.max,
-      report.workers, figures.record_text(2));
+      "{}: {:.0f} images/s (median of {} of {}; min {:.0f}, max {:.0f}), {}\n{}", report.type,
+      rate.median, number_of(measured.images_per_s.size(), "epoch"),
+      number_of(measured.images, "image"), rate.min, rate.max, number_of(report.workers, "worker"),
+      figures.record_text(2));
   if (report.ceiling) {
     text += fmt::format(
-        "  libjpeg-turbo alone on {} of the same files, {} threads: medians of {} rounds\n",
-        report.ceiling->samples, report.ceiling->threads, report.ceiling->decode.size());
+        "  libjpeg-turbo alone on {} of the same files, {}: medians of {}\n",
+        report.ceiling->samples, number_of(report.ceiling->threads, "thread"),
+        number_of(report.ceiling->decode.size(), "round"));
   }
   if (!report.uncounted.empty()) text += "  not counted: " + report.uncounted + "\n";
-  if (!remark(measured).empty()) text += "  " + remark(measured) + "\n";
+  if (const std::string line = remark(measured); !line.empty()) text += "  " + line + "\n";
   return text +
          "  page cache as it was, after one warm-up epoch; no model, batches dropped at once\n";
 }

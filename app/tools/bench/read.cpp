@@ -9,6 +9,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/base/statistics.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/error.h"
@@ -109,6 +110,8 @@ ResultTable read_table(const std::vector<ReadBenchResult>& results) {
     } else if (rates.spoiled > 0) {
       table.note(fmt::format("without {} that were not cold", rates.spoiled));
     }
+    const std::string busy = measured ? rounds_differ(spread(rates.images_per_s)) : "";
+    if (!busy.empty()) table.note(busy);
   }
   return table;
 }

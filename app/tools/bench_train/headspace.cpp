@@ -126,8 +126,10 @@ void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
     const double images = static_cast<double>(options_.steps * batch->host.size);
     level.images_per_s.push_back(images / seconds(Clock::now() - begin));
   }
-  level.conditions.push_back(fmt::format("{}, {} steps of {} images, {} times", device.info().name,
-                                         options_.steps, batch->host.size, options_.epochs));
+  level.conditions.push_back(fmt::format("{}, {} of {}, {}", device.info().name,
+                                         number_of(options_.steps, "step"),
+                                         number_of(batch->host.size, "image"),
+                                         number_of(options_.epochs, "time")));
 }
 
 // Returns false where this does not fit into the memory of this machine beside the rest; the level
@@ -295,7 +297,27 @@ std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experimen
     const std::lock_guard lock(mutex);
     if (said.insert(text).second) print_note(text);
   };
-  return HeadspaceMeasurement(experiment, options, once).measure();
+  std::vector<HeadspaceLevel> levels = HeadspaceMeasurement(experiment, options, once).measure();
+  add_doubts(levels);
+  return levels;
+}
+
+void add_doubts(std::vector<HeadspaceLevel>& levels) {
+  constexpr double kNoise = 1.1;
+  const HeadspaceLevel* above = nullptr;  // the slowest; the device's work is another one
+  for (HeadspaceLevel& level : levels) {
+    if (level.images_per_s.empty() || level.emulated) continue;
+    const Spread rate = spread(level.images_per_s);
+    if (std::string busy = rounds_differ(rate); !busy.empty()) level.conditions.push_back(busy);
+    if (level.name == "device") continue;
+    if (above != nullptr && rate.median > kNoise * spread(above->images_per_s).median) {
+      level.conditions.push_back(fmt::format(
+          "doubtful: it does all of the work of '{}' and is faster, so other work was on the "
+          "machine, or the measurement is too short",
+          above->name));
+    }
+    if (above == nullptr || rate.median < spread(above->images_per_s).median) above = &level;
+  }
 }
 
 nlohmann::json headspace_json(const HeadspaceArguments& arguments,
@@ -319,8 +341,9 @@ std::string headspace_text(const HeadspaceArguments& arguments, const Experiment
                            const std::vector<HeadspaceLevel>& levels,
                            const HeadspaceVerdict& verdict) {
   const std::string text =
-      fmt::format("{}  loader {}, medians of {} epochs; all but the device without a model\n",
-                  levels_table(levels).text(), experiment.loader.type(), arguments.epochs);
+      fmt::format("{}  loader {}, medians of {}; all but the device without a model\n",
+                  levels_table(levels).text(), experiment.loader.type(),
+                  number_of(arguments.epochs, "epoch"));
   if (verdict.binds_first.empty()) {
     return text + "every level that was measured feeds the device: it is the device that binds\n";
   }

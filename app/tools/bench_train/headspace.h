@@ -48,7 +48,11 @@ struct HeadspaceArguments : ConfigArguments {
   int64_t steps = 20;
 };
 
-// All levels, from the device down. What is being measured goes to standard error.
+// Adds conditions to levels whose rounds differ, and to those below a slower one of which they do
+// all of the work. Emulated levels are calculated; nothing is doubtful there.
+void add_doubts(std::vector<HeadspaceLevel>& levels);
+
+// All levels, from the device down, with what is doubtful in them. What is being measured goes to standard error.
 std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
                                               const HeadspaceArguments& options);
 // What `stoker headspace` prints.

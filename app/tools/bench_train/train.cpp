@@ -220,11 +220,12 @@ class TrainingRuns {
   const ScratchRuns scratch_;
 };
 
-void require_computing(Experiment& experiment) {
-  if (!experiment.options().training.compute) {
+// Before anything is opened.
+void require_computing(const ExperimentOptions& options) {
+  if (!options.training.compute) {
     throw Error(ExitCode::config, "bench train: training.compute is false: leave it out");
   }
-  if (!experiment.device().info().emulated) return;
+  if (!options.device.info().emulated) return;
   throw Error(ExitCode::config,
               "bench train: an emulated device computes nothing that could be measured: set "
               "device.type=cpu or cuda");
@@ -310,6 +311,7 @@ std::vector<int64_t> up_to(int64_t cores) {
 // Every combination of the two lists, interleaved.
 std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, StopSignal& stop) {
   TrainingRuns runs(bench, stop);
+  require_computing(runs.options({}));
   std::vector<TrainSplit> splits;
   for (const int64_t t : bench.threads) {
     for (const int64_t w : bench.workers) splits.push_back({t, w, {}});
@@ -323,7 +325,6 @@ std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, StopSig
         runs.options({fmt::format("training.threads={}", split.threads),
                       fmt::format("loader.workers={}", split.workers)});
     Experiment experiment(options, print_note);
-    require_computing(experiment);
     split.measured.device = experiment.device().info().name;
     runs.train(options, nullptr, experiment, split.measured);
     return true;
@@ -334,13 +335,13 @@ std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, StopSig
 TrainOverhead measure_overhead(const TrainBenchArguments& bench, StopSignal& stop) {
   TrainingRuns runs(bench, stop);
   const ExperimentOptions options = runs.options({});
+  require_computing(options);
   TrainOverhead result;
   for (int64_t round = 0; round < bench.rounds; ++round) {
     if (!bench.json) {
       print_note(fmt::format("bench train: round {} of {}", round + 1, bench.rounds));
     }
     Experiment experiment(options, print_note);
-    require_computing(experiment);
     result.trainer.device = result.bare.device = experiment.device().info().name;
     const std::shared_ptr<DeviceBatch> held = experiment.first_batch();
     const auto by_trainer = [&] { runs.train(options, held, experiment, result.trainer); };

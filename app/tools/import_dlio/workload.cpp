@@ -319,6 +319,18 @@ void read_storage(const Node& root, DlioWorkload& out) {
 
 }  // namespace
 
+// Whether the file is an experiment of ours, which has sections of the same names.
+static bool is_experiment(const Node& root) {
+  for (const char* section : {"framework", "workflow", "reader", "data_reader", "train"}) {
+    if (root.find(section) != nullptr) return false;
+  }
+  const auto has_type = [&](const char* section) {
+    const Node* const node = root.find(section);
+    return node != nullptr && node->find("type") != nullptr;
+  };
+  return has_type("dataset") || has_type("checkpoint");
+}
+
 DlioWorkload read_workload(const Node& file) {
   const Node* const below = file.find("workload");
   const Node& root = below != nullptr && below->kind == Node::Kind::mapping ? *below : file;
@@ -331,8 +343,11 @@ DlioWorkload read_workload(const Node& file) {
   }
   if (root.find("dataset") == nullptr && root.find("checkpoint") == nullptr) {
     throw Error(ExitCode::config,
-                "it is no workload of DLIO, for it has neither dataset nor checkpoint: give a file "
-                "such as configs/dlio/workload/unet3d_h100.yaml of MLPerf Storage");
+                "this is not a workload of DLIO, because it has neither dataset nor checkpoint: "
+                "give a file such as configs/dlio/workload/unet3d_h100.yaml of MLPerf Storage");
+  }
+  if (is_experiment(root)) {
+    fail(root, "this is an experiment of Stoker, not a workload of DLIO: run it by `stoker train`");
   }
   if (const Node* const node = root.find("framework")) out.framework = node->scalar;
   Part workflow(root, "workflow");

@@ -17,7 +17,9 @@ struct ProgramIo {
     int64_t opens = 0, reads = 0, writes = 0;
     int64_t bytes_read = 0, bytes_written = 0;
     // Within its calls. Those of one process do not overlap; those of several add up.
-    double read_s = 0, write_s = 0;
+    // meta_s: opening, looking up, closing.
+    double read_s = 0, write_s = 0, meta_s = 0;
+    double call_s() const { return read_s + write_s + meta_s; }
     // Of its slow reads, what came from a device (the kernel's count of input blocks). Reads of
     // mapped memory are not in it. 0 also where the file system does not count (FUSE).
     int64_t cold_bytes = 0;

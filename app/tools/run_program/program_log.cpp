@@ -44,6 +44,7 @@ void add_file(const FileRow& row, int64_t cold_bytes, ProgramIo::File& file) {
   file.bytes_written += row.bytes_written;
   file.read_s += row.read_s;
   file.write_s += row.write_s;
+  file.meta_s += row.meta_s;
   file.cold_bytes += cold_bytes;
 }
 
@@ -107,8 +108,7 @@ void add_processes(const std::vector<PreloadedProcess>& processes, ProgramIo& pr
     }
   }
   for (auto& [path, file] : files) program.files.push_back(std::move(file));
-  std::ranges::stable_sort(program.files, std::greater(),
-                           [](const ProgramIo::File& file) { return file.read_s + file.write_s; });
+  std::ranges::stable_sort(program.files, std::greater(), &ProgramIo::File::call_s);
   add_notes(dropped, program);
 }
 

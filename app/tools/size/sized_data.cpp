@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "app/base/progress_line.h"
+#include "app/base/statistics.h"
 #include "app/tools/bench/decode_time.h"
 #include "app/tools/data/own_data.h"
 #include "app/tools/simulate/measured.h"
+#include "io/core/text/number_of.h"
 #include "io/experiment/experiment_data.h"
 
 namespace stoker {
@@ -80,8 +82,11 @@ Sample folder_sample(const SizeArguments& arguments) {
     const int64_t count = std::min(kMeasured, sample.count);
     const Spread us = decode_time(data.dataset(), data.decoder(), count, 3);
     sample.decode_ms = 1e-3 * us.median;
-    sample.decoding = fmt::format("measured on this machine, on one core: {} samples of {}", count,
-                                  arguments.data);
+    const std::string busy = rounds_differ(us);
+    sample.decoding =
+        fmt::format("measured on this machine, on one core: {} of {}, {:.3g} to {:.3g} ms{}{}",
+                    number_of(count, "sample"), arguments.data, 1e-3 * us.min, 1e-3 * us.max,
+                    busy.empty() ? "" : "; ", busy);
   } else {
     sample.decode_ms = 1e3 * static_cast<double>(sample.bytes) / kJpegBytesPerS;
     sample.decoding = fmt::format(

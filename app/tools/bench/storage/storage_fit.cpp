@@ -10,6 +10,7 @@
 #include "app/base/statistics.h"
 #include "app/tools/bench/rounds.h"
 #include "io/core/error.h"
+#include "io/core/text/number_of.h"
 
 namespace stoker {
 namespace {
@@ -55,9 +56,9 @@ TierPoint point_of(const Measurement& measurement) {
 }
 
 std::string words_of(const TierPoint& point) {
-  return fmt::format("{} {} of {} bytes by {} thread{}", point.random ? "random" : "sequential",
-                     point.write ? "writes" : "reads", point.bytes, point.threads,
-                     point.threads == 1 ? "" : "s");
+  return fmt::format("{} {} of {} bytes by {}", point.random ? "random" : "sequential",
+                     point.write ? "writes" : "reads", point.bytes,
+                     number_of(point.threads, "thread"));
 }
 
 // The same with other threads; null: no point is.
@@ -74,13 +75,8 @@ const TierPoint* with_fewer_threads(const TierPoint& of, const std::vector<TierP
 // The causes that can be told apart by what was measured.
 std::string cause_of(const TierPoint& point, const Spread& rounds, double ratio,
                      const std::vector<TierPoint>& points) {
-  const double varies = rounds.max / rounds.min - 1;
-  if (varies > 0.5 * std::abs(ratio - 1)) {
-    return fmt::format(
-        "its rounds differ by {:.0f} %, so other work was on the device or the "
-        "machine: measure when it is quiet, with more --rounds",
-        100 * varies);
-  }
+  const std::string busy = rounds_differ(rounds, 0.5 * std::abs(ratio - 1));
+  if (!busy.empty()) return busy;
   const TierPoint* fewer = with_fewer_threads(point, points);
   if (fewer != nullptr && point.ops_per_s < 0.9 * fewer->ops_per_s) {
     return fmt::format(

@@ -6,6 +6,8 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "app/base/result_table.h"
@@ -145,28 +147,46 @@ json course_json(const ProgramSamples& samples) {
   return course;
 }
 
+// What two sources know of one file; null: this one knows nothing.
+struct FileTimes {
+  const ProgramIo::File* counted = nullptr;
+  const BlockedOn* blocked = nullptr;
+
+  double most_s() const {
+    return std::max(counted == nullptr ? 0 : counted->call_s(),
+                    blocked == nullptr ? 0 : blocked->seconds);
+  }
+};
+
+json file_json(const std::string& path, const FileTimes& times) {
+  json file = {{"path", to_text(path)}};
+  if (const ProgramIo::File* const counted = times.counted) {
+    file.update({{"seconds", counted->call_s()},
+                 {"reads", counted->reads},
+                 {"bytes_read", counted->bytes_read},
+                 {"cold_bytes", counted->cold_bytes},
+                 {"bytes_written", counted->bytes_written}});
+  }
+  if (times.blocked != nullptr) {
+    file["blocked_s"] = times.blocked->seconds;
+    file["mount"] = to_text(times.blocked->mount);
+  }
+  return file;
+}
+
+// Both sources are joined before rows are left out, so that each row has all that is known.
 json files_json(const ProgramSamples& samples, const ProgramIo& io) {
-  std::map<std::string, json> files;
-  for (const ProgramIo::File& file : io.files) {
-    if (files.size() >= kRowsOfRecord) break;
-    files[file.path] = {{"path", to_text(file.path)},    {"seconds", file.read_s + file.write_s},
-                        {"reads", file.reads},           {"bytes_read", file.bytes_read},
-                        {"cold_bytes", file.cold_bytes}, {"bytes_written", file.bytes_written}};
-  }
-  size_t count = 0;
+  std::map<std::string, FileTimes> files;
+  for (const ProgramIo::File& file : io.files) files[file.path].counted = &file;
   for (const BlockedOn& one : samples.blocked) {
-    if (one.doing != Doing::in_file || one.path.empty() || ++count > kRowsOfRecord) continue;
-    json& file = files[one.path];
-    file["path"] = to_text(one.path);
-    file["blocked_s"] = one.seconds;
-    file["mount"] = to_text(one.mount);
+    if (one.doing == Doing::in_file && !one.path.empty()) files[one.path].blocked = &one;
   }
-  std::vector<json> list;
-  list.reserve(files.size());
-  for (auto& [path, file] : files) list.push_back(std::move(file));
-  std::ranges::stable_sort(list, std::greater(), [](const json& file) {
-    return std::max(file.value("blocked_s", 0.0), file.value("seconds", 0.0));
-  });
+  std::vector<std::pair<std::string, FileTimes>> order(files.begin(), files.end());
+  std::ranges::stable_sort(order, std::greater(),
+                           [](const auto& file) { return file.second.most_s(); });
+  if (order.size() > kRowsOfRecord) order.resize(kRowsOfRecord);
+  json list = json::array();
+  for (const auto& [path, times] : order) list.push_back(file_json(path, times));
   return list;
 }
 

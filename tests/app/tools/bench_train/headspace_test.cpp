@@ -47,6 +47,23 @@ TEST(HeadspaceVerdict, a_level_that_was_not_measured_is_passed_over) {
   EXPECT_DOUBLE_EQ(verdict.drop, 5);
 }
 
+TEST(HeadspaceLevels, an_impossible_order_is_doubtful_and_so_are_rounds_that_differ) {
+  auto levels = levels_of({10, 5000, 1686, 2564, 2011});
+  add_doubts(levels);
+  EXPECT_EQ(levels[2].conditions.size(), 1u);
+  for (const size_t i : {3, 4}) {
+    ASSERT_EQ(levels[i].conditions.size(), 2u);
+    EXPECT_EQ(levels[i].conditions[0].find("its rounds differ by 300 %"), 0u);
+    EXPECT_EQ(levels[i].conditions[1].find("doubtful: it does all of the work of 'encoded'"), 0u);
+  }
+  levels = levels_of({10, 5000, 1686, 2564, 2011});
+  for (HeadspaceLevel& level : levels) level.images_per_s.resize(1);
+  levels[4].emulated = true;
+  add_doubts(levels);
+  EXPECT_TRUE(levels[2].conditions.empty() && levels[4].conditions.empty());
+  EXPECT_EQ(levels[3].conditions.size(), 1u);
+}
+
 Component<Storage> tier(const std::string& yaml) {
   const Node node = parse_yaml(yaml, "test.yaml");
   return Registry<Storage>::global().parse(Section(node, "", "storage", nullptr));

@@ -214,5 +214,21 @@ TEST(VerdictRecord, the_record_and_the_text_say_the_same) {
   EXPECT_EQ(record_beside("a/b.darshan"), "a/b.json");
 }
 
+TEST(VerdictRecord, a_file_that_blocked_has_its_calls_however_many_files_took_longer) {
+  Watched program;
+  program.process(1, 0, kTrain, {{Doing::in_file, 1}});
+  program.samples.blocked = {{"/data/slow.jpg", "ext4 a at /", Doing::in_file, 4}};
+  ProgramIo io;
+  for (int i = 0; i < 300; ++i) {
+    io.files.push_back({.path = "/data/" + std::to_string(i), .read_s = 1});
+  }
+  io.files.push_back({.path = "/data/slow.jpg", .reads = 3, .meta_s = 0.5});
+  const auto record = program_record(program.samples, io, program.judge(io));
+  EXPECT_EQ(record["files"].size(), 200u);
+  EXPECT_EQ(record["files"][0]["path"], "/data/slow.jpg");
+  EXPECT_EQ(record["files"][0].value("seconds", 0.0), 0.5);
+  EXPECT_EQ(record["files"][0]["reads"], 3);
+}
+
 }  // namespace
 }  // namespace stoker
