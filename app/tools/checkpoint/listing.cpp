@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "app/base/progress_line.h"
@@ -43,6 +44,8 @@ class CheckpointSets {
   CheckpointSets(const std::string& where, const std::vector<std::string>& overrides);
 
   std::vector<SetRow> list() const;
+  // Where list() has looked, and where else on these tiers sets lie; for a message.
+  std::string where() const;
   // Reads every byte of a committed set. Empty: it is intact; else file, tensor and offset of the
   // damage. Absent: somebody has removed the set, or set it aside, meanwhile.
   std::optional<std::string> verify(const SetRow& entry) const;
@@ -189,6 +192,38 @@ std::vector<SetRow> CheckpointSets::list() const {
   return rows;
 }
 
+// Names of the folders beside this one in which checkpoints lie.
+std::vector<std::string> neighbours(const fs::path& directory) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory.parent_path(), error)) {
+    if (!entry.is_directory(error) || entry.path() == directory) continue;
+    const fs::directory_iterator inside(entry.path(), error);
+    const bool some = std::any_of(inside, fs::directory_iterator(), [](const auto& set) {
+      return step_of(set.path().filename().string()) >= 0;
+    });
+    if (some) found.push_back(entry.path().filename().string());
+  }
+  return found;
+}
+
+std::string CheckpointSets::where() const {
+  std::string text;
+  std::set<std::string> others;
+  for (const Place& place : places_) {
+    const SetStore& store = *place.store;
+    text += (text.empty() ? "" : ", ") + store.full_directory();
+    if (store.files().tree() == nullptr || place.part || store.tier() == "-") continue;
+    const fs::path above = fs::path(store.directory()).parent_path();
+    for (const std::string& name : neighbours(store.full_directory())) {
+      others.insert((above / name).string());
+    }
+  }
+  if (others.empty()) return text;
+  return fmt::format("{}; there are some in {}: give checkpoint.directory={}", text,
+                     some_of({others.begin(), others.end()}), *others.begin());
+}
+
 std::optional<std::string> CheckpointSets::verify(const SetRow& row) const {
   for (const Place& place : places_) {
     const SetFiles& files = place.store->files();
@@ -260,10 +295,12 @@ ExitCode list_checkpoints(const CheckpointArguments& arguments) {
     return list_bundle(*prefix, false, arguments.json);
   }
   ResultTable table = new_table();
-  for (const SetRow& entry : CheckpointSets(arguments.config, arguments.overrides).list()) {
-    table.add(row(entry));
-  }
-  return print_result(arguments.json, table.json(), table.text(), 2);
+  const CheckpointSets sets(arguments.config, arguments.overrides);
+  const std::vector<SetRow> rows = sets.list();
+  for (const SetRow& entry : rows) table.add(row(entry));
+  return print_result(
+      arguments.json, table.json(),
+      rows.empty() ? fmt::format("no checkpoint in {}\n", sets.where()) : table.text(), 2);
 }
 
 ExitCode verify_checkpoints(const CheckpointArguments& arguments) {
@@ -278,7 +315,7 @@ ExitCode verify_checkpoints(const CheckpointArguments& arguments) {
   if (!arguments.all) {
     std::erase_if(chosen, [&](const SetRow& entry) { return *entry.step != newest; });
   }
-  if (chosen.empty()) throw Error(ExitCode::environment, "no checkpoint in " + arguments.config);
+  if (chosen.empty()) throw Error(ExitCode::environment, "no checkpoint in " + sets.where());
   ExitCode result = ExitCode::ok;
   ResultTable table = new_table();
   for (SetRow& entry : chosen) {

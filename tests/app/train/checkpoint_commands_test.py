@@ -141,6 +141,11 @@ class VerifySets(Commands):
         self.assertIn("its manifest is that of step 5", self.damage_of(swap))
 
     def test_no_sets_are_an_error_of_the_environment(self):
+        words = self.trial.config, "checkpoint.directory=other"
+        for said in (self.trial.stoker("checkpoint", "list", *words).stdout,
+                     self.trial.stoker("checkpoint", "verify", *words, code=3).stderr):
+            self.assertIn("other", said)
+            self.assertRegex(said, r"(?s)there are some in '[^']+'.*checkpoint.directory=\w+")
         self.trial.forget()
         self.assertIn("no checkpoint in", self.trial.stoker(
             "checkpoint", "verify", self.trial.config, code=3).stderr)
