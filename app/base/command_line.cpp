@@ -75,7 +75,8 @@ CLI::Validator number_within(T lowest, T highest, const std::string& words,
                              const std::string& in_help) {
   const auto wrong = [=](const std::string& given) {
     T value{};
-    const bool good = CLI::detail::lexical_cast(given, value) && value >= lowest && value <= highest;
+    const bool good =
+        CLI::detail::lexical_cast(given, value) && value >= lowest && value <= highest;
     return good ? std::string() : fmt::format("must be {}, got '{}'", words, given);
   };
   return CLI::Validator(wrong, in_help);
@@ -83,9 +84,9 @@ CLI::Validator number_within(T lowest, T highest, const std::string& words,
 
 template <class T>
 CLI::Validator number_from(T lowest, T highest) {
-  return number_within(lowest, highest, fmt::format("from {} to {}", lowest, highest),
-                       fmt::format("{} in [{} - {}]", std::is_integral_v<T> ? "INT" : "FLOAT",
-                                   lowest, highest));
+  return number_within(
+      lowest, highest, fmt::format("from {} to {}", lowest, highest),
+      fmt::format("{} in [{} - {}]", std::is_integral_v<T> ? "INT" : "FLOAT", lowest, highest));
 }
 
 constexpr double kMost = std::numeric_limits<double>::max();
@@ -158,8 +159,8 @@ Argument Argument::between(double lowest, double highest) const {
 }
 
 Argument Argument::positive() const {
-  return Argument(option_->check(number_within(std::numeric_limits<double>::min(), kMost,
-                                               "a number above 0", "POSITIVE")));
+  return Argument(option_->check(
+      number_within(std::numeric_limits<double>::min(), kMost, "a number above 0", "POSITIVE")));
 }
 
 Argument Argument::not_negative() const {
@@ -272,7 +273,7 @@ Command CommandLine::root() const { return {app_.get(), state_.get()}; }
 ExitCode CommandLine::run(const std::vector<std::string>& words) {
   check_commands(words);
   try {
-    app_->parse({words.rbegin(), words.rend()});
+    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ExtrasError& error) {
     fail_unknown_option(*app_, error, words, keys_of_);
   } catch (const CLI::Success& asked) {  // help, or the version

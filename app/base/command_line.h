@@ -113,8 +113,8 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  // The keys of an experiment that end with a word ("loader.workers" for "workers"). It is asked for
-  // options that a command does not know, if the command takes overrides.
+  // The keys of an experiment that end with a word ("loader.workers" for "workers"). It is asked
+  // for options that a command does not know, if the command takes overrides.
   using KeysOf = std::function<std::vector<std::string>(const std::string& word)>;
   void know_keys(KeysOf keys_of) { keys_of_ = std::move(keys_of); }
 

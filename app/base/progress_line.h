@@ -11,8 +11,9 @@ namespace stoker {
 // Any thread, one at a time. Lost where it cannot be written.
 void show_progress(const std::string& what, uint64_t done, uint64_t total);
 
-// The same as a function of (done, total), for work that reports its progress: at most ten lines a
-// second are written, and the last one.
+// The same as a function of (done, total), for work that begins now and reports its progress: at
+// most ten lines a second are written, and the last one. After five seconds they say how many are
+// left. Where standard error is no terminal, it gets a line every ten seconds.
 std::function<void(int64_t, int64_t)> progress_of(const std::string& what);
 
 // A line for the user on standard error. Any thread; lost where it cannot be written.

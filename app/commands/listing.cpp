@@ -25,8 +25,9 @@ using Kind = ComponentKind;
 std::string known_or_plugin(const std::string& word, const std::vector<std::string>& meant,
                             const std::vector<std::string>& known) {
   const std::string close = did_you_mean(word, meant);
-  return close.empty() ? suggestion(word, known) + "; name a plug-in that has it by --plugin PATH.so"
-                       : close;
+  return close.empty()
+             ? suggestion(word, known) + "; name a plug-in that has it by --plugin PATH.so"
+             : close;
 }
 
 std::vector<std::string> kind_names() {
@@ -107,7 +108,8 @@ std::string to_text(const std::string& title, const std::vector<FieldHelp>& rows
   for (const FieldHelp& row : rows) {
     std::string fallback = row.required ? "required" : "default " + row.fallback;
     if (fallback.find('\n') != fallback.npos) {  // a component, whose options have a table
-      fallback = fmt::format("default {{{}, ...}}", row.fallback.substr(0, row.fallback.find('\n')));
+      fallback =
+          fmt::format("default {{{}, ...}}", row.fallback.substr(0, row.fallback.find('\n')));
     }
     text += fmt::format("  {:<{}}  {}\n  {:<{}}  {}; {}\n", row.key, width, row.help, "", width,
                         row.type, fallback);

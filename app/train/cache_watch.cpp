@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/core/text/plural.h"
 #include "io/metrics/cache_verdict.h"
 #include "io/metrics/hub.h"
 #include "io/storage/file_tree.h"
@@ -37,7 +38,8 @@ void read_all(const FileTree& files, const std::vector<std::string>& keys, const
       ++failed;  // the loader will say what is wrong with it
     }
   }
-  if (failed > 0) notify(fmt::format("warming the page cache: {} files could not be read", failed));
+  if (failed > 0)
+    notify(fmt::format("warming the page cache: {} could not be read", plural(failed, "file")));
 }
 
 }  // namespace

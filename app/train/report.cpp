@@ -14,6 +14,7 @@
 #include "io/core/system/terminal.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/experiment/run_plan.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/record_json.h"
@@ -51,6 +52,9 @@ json operations_json(const CheckpointMeter& checkpoints, TimePoint loop_begin) {
 
 // 0 where it is absent.
 double at(const json& summary, const char* path) { return number_at(summary, path).value_or(0); }
+std::string amount(const json& summary, const char* path, const char* noun) {
+  return plural(static_cast<int64_t>(at(summary, path)), noun);
+}
 
 std::string shares_text(const json& shares) {
   std::string text;
@@ -124,11 +128,11 @@ std::string goodput_text(const json& summary) {
     if (name != "effective") shares[name] = spent.get<double>() / at(of, "wall_s");
   }
   const std::string rest = shares_text(shares);
-  std::string text = fmt::format("  goodput {:.1f} % of {:.1f} s in {} processes{}{}\n",
-                                 100 * at(of, "effective_share"), at(of, "wall_s"),
-                                 at(of, "processes"), rest.empty() ? "" : "; ", rest);
+  std::string text = fmt::format(
+      "  goodput {:.1f} % of {:.1f} s in {}{}{}\n", 100 * at(of, "effective_share"),
+      at(of, "wall_s"), amount(of, "processes", "process"), rest.empty() ? "" : "; ", rest);
   if (at(of, "interruptions") > 0) {
-    text += fmt::format("    {} steps were lost; ", at(of, "lost_steps"));
+    text += fmt::format("    {} lost; ", amount(of, "lost_steps", "step"));
     text += at(of, "recoveries") > 0
                 ? fmt::format("recovered in {:.1f} s (mean of {})\n",
                               at(of, "recovered_s") / at(of, "recoveries"), at(of, "recoveries"))
@@ -260,15 +264,15 @@ std::string summary_text(const json& summary, bool colours) {
   const auto text_of = [&](const char* pointer) {
     return summary.value(json::json_pointer(pointer), std::string());
   };
-  std::string text =
-      fmt::format("{}: {} of {} steps, {} images in {:.1f} s ({:.0f} images/s){}\n",
-                  text_of("/status"), at(summary, "steps"), at(summary, "steps_planned"),
-                  at(summary, "images"), at(summary, "wall_s"), at(summary, "images_per_s"),
-                  summary["device"]["emulated"].get<bool>()
-                      ? ", on an EMULATED device: no arithmetic, no accuracy"
-                  : summary["conditions"].value("compute", true)
-                      ? ""
-                      : ", COMPUTING NOTHING (training.compute: false): no loss, no accuracy");
+  std::string text = fmt::format(
+      "{}: {} of {}, {} in {:.1f} s ({:.0f} images/s){}\n", text_of("/status"),
+      at(summary, "steps"), amount(summary, "steps_planned", "step"),
+      amount(summary, "images", "image"), at(summary, "wall_s"), at(summary, "images_per_s"),
+      summary["device"]["emulated"].get<bool>()
+          ? ", on an EMULATED device: no arithmetic, no accuracy"
+      : summary["conditions"].value("compute", true)
+          ? ""
+          : ", COMPUTING NOTHING (training.compute: false): no loss, no accuracy");
   if (summary.contains("all_ranks") && at(summary, "world_size") > 1) {
     text += fmt::format("  all {} ranks: {} images ({:.0f} images/s)\n", at(summary, "world_size"),
                         at(summary, "all_ranks.images"), at(summary, "all_ranks.images_per_s"));
@@ -287,8 +291,8 @@ std::string summary_text(const json& summary, bool colours) {
     text += fmt::format("    {}: no figure of the storage below\n", text_of("/page_cache/missed"));
   }
   for (const auto& [reason, count] : summary["skipped"].items()) {
-    text +=
-        fmt::format("  {} samples replaced ({}), see skipped.csv\n", count.get<int64_t>(), reason);
+    text += fmt::format("  {} replaced ({}), see skipped.csv\n",
+                        plural(count.get<int64_t>(), "sample"), reason);
   }
   if (at(summary, "tolerated") > 0) {
     text += fmt::format("  {} damaged samples used as libjpeg makes them, see tolerated.csv\n",

@@ -17,6 +17,7 @@
 #include "io/core/interruption.h"
 #include "io/core/system/shortage.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/core/ticker.h"
 #include "io/metrics/cache_verdict.h"
 #include "io/metrics/hub.h"
@@ -29,18 +30,20 @@ void warn_of_other_runs(const Hub& hub, int64_t own, RunLog& log) {
   for (const TierMeter::State& tier : hub.tiers()) {
     if (tier.processes <= own) continue;
     log.warn(fmt::format(
-        "the emulated tier '{}' is used by {} processes beside this run: its rate is divided "
+        "the emulated tier '{}' is used by {} beside this run: its rate is divided "
         "between them, so that the figures of either say little; storage.{}.shared=false gives "
         "each a device of its own",
-        tier.name, tier.processes - own, tier.name));
+        tier.name, plural(tier.processes - own, "process"), tier.name));
   }
 }
 
 std::string beginning(Experiment& experiment, int64_t steps) {
   const Dataset& data = experiment.dataset();
-  return fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
-                     experiment.options().model.type(), experiment.device().info().name,
-                     data.size(Split::train), data.size(Split::test), data.classes().size(), steps);
+  return fmt::format("{} on {}: {} and {} of {}, {}", experiment.options().model.type(),
+                     experiment.device().info().name,
+                     plural(data.size(Split::train), "training sample"),
+                     plural(data.size(Split::test), "test sample"),
+                     plural(data.classes().size(), "class"), plural(steps, "step"));
 }
 
 }  // namespace

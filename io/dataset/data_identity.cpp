@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "io/core/text/plural.h"
+
 namespace stoker {
 namespace {
 
@@ -65,7 +67,7 @@ std::string other_classes(const DataIdentity& before, const DataIdentity& now) {
   if (before.classes == now.classes && before.classes_hash == now.classes_hash) return "";
   std::string text;
   if (before.classes != now.classes) {
-    text = fmt::format("{} classes instead of {}", now.classes, before.classes);
+    text = fmt::format("{} instead of {}", plural(now.classes, "class"), before.classes);
   }
   if (before.names.empty() || now.names.empty()) return text.empty() ? "other names" : text;
   const auto [was, is] = std::ranges::mismatch(before.names, now.names);

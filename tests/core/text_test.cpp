@@ -8,6 +8,7 @@
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -87,6 +88,15 @@ TEST(Text, is_one_word_of_a_shell) {
   EXPECT_EQ(shell_word(""), "''");
   EXPECT_EQ(shell_word("a b; rm *"), "'a b; rm *'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+}
+
+TEST(Text, has_a_plural_for_any_number_but_one) {
+  EXPECT_EQ(plural(1, "worker"), "1 worker");
+  EXPECT_EQ(plural(0, "worker"), "0 workers");
+  EXPECT_EQ(plural(2u, "process"), "2 processes");
+  EXPECT_EQ(plural(3, "training batch"), "3 training batches");
+  EXPECT_EQ(plural(2, "copy"), "2 copies");
+  EXPECT_EQ(plural(2, "day"), "2 days");
 }
 
 TEST(Text, errors_are) { EXPECT_STREQ(Error(ExitCode::data, "read \xff").what(), "read \\xff"); }

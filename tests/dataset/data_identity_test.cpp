@@ -59,7 +59,7 @@ TEST(DataIdentity, tells_which_class_is_another_one) {
   EXPECT_EQ(differences_after([](Known& now) { now.classes.push_back("eel"); }),
             Differences("3 classes instead of 2: class 2, 'eel', is new", ""));
   EXPECT_EQ(differences_after([](Known& now) { now.classes.pop_back(); }),
-            Differences("1 classes instead of 2: class 1, 'dog', is gone", ""));
+            Differences("1 class instead of 2: class 1, 'dog', is gone", ""));
 }
 
 TEST(DataIdentity, tells_how_many_samples_there_are) {

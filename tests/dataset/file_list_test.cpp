@@ -288,10 +288,10 @@ TEST(FileList, labels_that_can_hardly_be_meant_are_said) {
             "dataset: label 'horse' (test.csv:1) is in no line that is trained on");
   EXPECT_EQ(remark("0.jpg,cat\n0.jpg,cat\n1.jpg,dog\n"), "0");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog\n0.jpg,dog\n"),
-            "dataset: 1 files have another label in another line: '0.jpg' has 'cat' (train.csv:1) "
+            "dataset: another line has another label for 1 file: '0.jpg' has 'cat' (train.csv:1) "
             "and 'dog' (train.csv:3)");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog\n", "./1.jpg,dog\n2.jpg,cat\n"),
-            "dataset: 1 files of test.csv are trained on as well, such as '1.jpg'");
+            "dataset: training takes 1 file of test.csv as well, such as '1.jpg'");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,cat\n"),
             "dataset: there is one class alone, 'cat', so every answer is right");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,Cat\n"),

@@ -148,7 +148,7 @@ TEST(TarShards, a_sample_that_can_not_be_used_is_a_bad_one) {
   EXPECT_EQ(shards.bad(0), "unsupported: member .cls is no number of a class, but 'zero'");
   EXPECT_EQ(shards.bad(1), "unsupported: it has two images: choose by dataset.images");
   EXPECT_EQ(shards.bad(2), "unsupported: two of its members end alike");
-  EXPECT_EQ(shards.bad(3), "corrupt: its label is 7, and there are 2 classes");
+  EXPECT_EQ(shards.bad(3), "corrupt: its label is 7, but the data set has 2 classes");
   EXPECT_EQ(shards.bad(4),
             "unsupported: it has no label: no member ends in .cls, and its name has no folder: set "
             "dataset.label");

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "app/base/result_table.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -63,12 +64,12 @@ StagingPlan Advice::plan() const {
 
 std::string advice_text(const Advice& advice) {
   std::string text = fmt::format(
-      "tier {}: {} objects; slow: {}; fast: {}\n  reads: {}\n{}  by {} reader{}, {:.4g} epoch{}{}; "
+      "tier {}: {}; slow: {}; fast: {}\n  reads: {}\n{}  by {}, {:.4g} {}{}; "
       "everything "
       "planned is staged before the run; rate: against nothing staged\n",
-      advice.tier, advice.uses.size(), advice.slow_source, advice.fast_source, advice.reads_source,
-      ways_table(advice).text(2), advice.pace.readers, advice.pace.readers == 1 ? "" : "s",
-      advice.epochs, advice.epochs == 1 ? "" : "s",
+      advice.tier, plural(advice.uses.size(), "object"), advice.slow_source, advice.fast_source,
+      advice.reads_source, ways_table(advice).text(2), plural(advice.pace.readers, "reader"),
+      advice.epochs, advice.epochs == 1 ? "epoch" : "epochs",
       advice.pace.rest_s + advice.pace.decode_s > 0
           ? fmt::format(", with {:.2f} s of decoding and {:.2f} s of the trainer",
                         advice.pace.decode_s, advice.pace.rest_s)

@@ -26,6 +26,7 @@
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/sampler.h"
@@ -131,8 +132,7 @@ std::string use_profile(const Subject& subject, const AdviseArguments& arguments
         seen_profile(where, {subject.tier, files->root(), advice.pace.readers,
                              std::min(per_epoch, static_cast<int64_t>(std::ceil(steps)))});
     use_seen(seen.reads, seen.steps > 0 ? steps / seen.steps : 1, advice.uses);
-    const std::string log =
-        fmt::format("{} log{} of the I/O profiler", seen.logs, seen.logs == 1 ? "" : "s");
+    const std::string log = plural(seen.logs, "log") + " of the I/O profiler";
     return seen.steps > 0 ? fmt::format("seen by {} in {}, in {:.4g} steps of {:.4g}", log, where,
                                         seen.steps, steps)
                           : fmt::format("seen by {}, which counts as a whole run", where);

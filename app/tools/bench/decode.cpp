@@ -10,7 +10,7 @@
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/decode_time.h"
 #include "app/tools/bench/rounds.h"
-#include "io/core/text/number_of.h"
+#include "io/core/text/plural.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 
@@ -97,13 +97,14 @@ ExitCode bench_decode(const DecodeBenchArguments& arguments) {
   for (const TimedDecoder& one : decoders) {
     const Spread us = spread(one.us_per_image);
     const std::string busy = rounds_differ(us);
-    table.add({one.type, us, 1e6 / us.median, arguments.rounds, busy.empty() ? Cell() : Cell(busy)});
+    table.add(
+        {one.type, us, 1e6 / us.median, arguments.rounds, busy.empty() ? Cell() : Cell(busy)});
     if (!busy.empty()) table.note(busy);
   }
-  return print_result(arguments.json, table.json(),
-                      fmt::format("{}  medians of {}, the same {} in memory\n", table.text(),
-                                  number_of(arguments.rounds, "round"),
-                                  number_of(samples.bytes.size(), "file")));
+  return print_result(
+      arguments.json, table.json(),
+      fmt::format("{}  medians of {}, the same {} in memory\n", table.text(),
+                  plural(arguments.rounds, "round"), plural(samples.bytes.size(), "file")));
 }
 
 }  // namespace stoker

@@ -20,6 +20,7 @@
 #include "io/core/system/child_process.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 #include "io/storage/page_cache.h"
@@ -98,9 +99,9 @@ class LmdbRuns {
     if (arguments.page_cache != "cold" || steps_ <= batches) return;
     throw Error(
         ExitCode::config,
-        fmt::format("bench lmdb: an epoch has {} steps, and in a second one its pages are "
+        fmt::format("bench lmdb: an epoch has {}, and in a second one its pages are "
                     "in the cache: --steps {} or fewer, more records, or --page-cache as_is",
-                    batches, batches));
+                    plural(batches, "step"), batches));
   }
 
   void run() {
@@ -110,8 +111,8 @@ class LmdbRuns {
     interleave(cells, arguments_.rounds, 0, [&](LmdbCell& cell, int64_t round) {
       if (std::exchange(last_round, round) != round) raw(conditions);
       if (!arguments_.json) {
-        print_note(fmt::format("bench lmdb: round {} of {}: {} on {} ranks", round + 1,
-                               arguments_.rounds, cell.reader->name, cell.ranks));
+        print_note(fmt::format("bench lmdb: round {} of {}: {} on {}", round + 1, arguments_.rounds,
+                               cell.reader->name, plural(cell.ranks, "rank")));
       }
       cell.summaries.push_back(train(cell));
       return true;
@@ -154,7 +155,8 @@ class LmdbRuns {
     const std::string said(std::istreambuf_iterator<char>(log), {});
     if (result.exit_code == 0) return parse_json(result.output);
     throw Error(result.exit_code < 128 ? static_cast<ExitCode>(result.exit_code) : ExitCode::bug,
-                fmt::format("bench lmdb: {} on {} ranks: {}", cell.reader->name, cell.ranks, said));
+                fmt::format("bench lmdb: {} on {}: {}", cell.reader->name,
+                            plural(cell.ranks, "rank"), said));
   }
 
   // Reads the beginning of the file through the tier, in large pieces, one after the other.
@@ -219,12 +221,12 @@ class LmdbRuns {
 
   std::string heading(const json& result) const {
     std::string text = fmt::format(
-        "{} rounds of {} steps of {} of {} records of {} bytes, on {}; medians\n"
+        "{} of {} of {} of {} records of {} bytes, on {}; medians\n"
         "{} of {:.0f} MB: {:.1f} MB/s read sequentially ({:.0f} MB, pieces of 4 MiB)\n"
         "read-ahead of mapped files: {}{}; page cache: {}; ranks open the file together\n",
-        arguments_.rounds, steps_, result["batch_size"].get<int64_t>(),
-        result["records"].get<int64_t>(), info_.bytes, result["device"].get<std::string>(),
-        object(), 1e-6 * static_cast<double>(file_bytes()),
+        plural(arguments_.rounds, "round"), plural(steps_, "step"),
+        result["batch_size"].get<int64_t>(), result["records"].get<int64_t>(), info_.bytes,
+        result["device"].get<std::string>(), object(), 1e-6 * static_cast<double>(file_bytes()),
         result["raw_mb_per_s"]["median"].get<double>(), 1e-6 * result["raw_bytes"].get<double>(),
         result["read_ahead"].get<bool>() ? "yes" : "no",
         result.contains("kernel_read_ahead_kib")

@@ -20,6 +20,7 @@
 #include "io/checkpoint/restoring/loaded_state.h"
 #include "io/checkpoint/restoring/tensor_files.h"
 #include "io/core/interruption.h"
+#include "io/core/text/plural.h"
 #include "io/experiment/data_options.h"
 #include "io/metrics/cache_verdict.h"
 #include "io/metrics/clock.h"
@@ -202,8 +203,8 @@ std::vector<LoadVariant> measure(LoadSubject& subject, const LoadBenchArguments&
 std::string conditions(const LoadSubject& subject, const LoadBenchArguments& arguments) {
   const PieceReport& report = subject.report();
   std::string text =
-      fmt::format("{}, {:.1f} MB, {} threads, {}{}\n", fmt::join(arguments.files, " "),
-                  1e-6 * static_cast<double>(subject.bytes()), report.threads,
+      fmt::format("{}, {:.1f} MB, {}, {}{}\n", fmt::join(arguments.files, " "),
+                  1e-6 * static_cast<double>(subject.bytes()), plural(report.threads, "thread"),
                   report.direct ? "past the page cache" : "not past a page cache",
                   report.uring ? ", by io_uring" : "");
   for (const std::string& line : tiers_text(subject.tiers())) text += "  " + line + "\n";

@@ -15,7 +15,7 @@
 #include "app/tools/bench/loader.h"
 #include "io/core/system/child_process.h"
 #include "io/core/text/json.h"
-#include "io/core/text/number_of.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -103,7 +103,7 @@ std::string doubt(const LoaderBenchmark& measured) {
   if (measured.batches >= kLong * measured.batches_ahead) return "";
   return fmt::format(
       "an epoch has {}, of which up to {} may be ready before it begins: its rate is too high",
-      number_of(measured.batches, "batch"), measured.batches_ahead);
+      plural(measured.batches, "batch"), measured.batches_ahead);
 }
 
 // rate: absent where it means nothing beside the library's.
@@ -187,14 +187,12 @@ std::string report_text(const LoaderReport& report, const ResultTable& figures) 
   const Spread rate = spread(measured.images_per_s);
   std::string text = fmt::format(
       "{}: {:.0f} images/s (median of {} of {}; min {:.0f}, max {:.0f}), {}\n{}", report.type,
-      rate.median, number_of(measured.images_per_s.size(), "epoch"),
-      number_of(measured.images, "image"), rate.min, rate.max, number_of(report.workers, "worker"),
-      figures.record_text(2));
+      rate.median, plural(measured.images_per_s.size(), "epoch"), plural(measured.images, "image"),
+      rate.min, rate.max, plural(report.workers, "worker"), figures.record_text(2));
   if (report.ceiling) {
-    text += fmt::format(
-        "  libjpeg-turbo alone on {} of the same files, {}: medians of {}\n",
-        report.ceiling->samples, number_of(report.ceiling->threads, "thread"),
-        number_of(report.ceiling->decode.size(), "round"));
+    text += fmt::format("  libjpeg-turbo alone on {} of the same files, {}: medians of {}\n",
+                        report.ceiling->samples, plural(report.ceiling->threads, "thread"),
+                        plural(report.ceiling->decode.size(), "round"));
   }
   if (!report.uncounted.empty()) text += "  not counted: " + report.uncounted + "\n";
   if (const std::string line = remark(measured); !line.empty()) text += "  " + line + "\n";

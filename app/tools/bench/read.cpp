@@ -13,6 +13,7 @@
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/error.h"
+#include "io/core/text/plural.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/sampler.h"
 #include "io/metrics/cache_verdict.h"
@@ -160,25 +161,24 @@ std::string what_is_done(const ReadBenchArguments& arguments) {
 std::string read_text(const ExperimentData& data, const ReadBenchArguments& arguments,
                       const std::vector<ReadBenchResult>& results) {
   const ReadRepetition& first = results.front().repetitions.front();
-  std::string text = fmt::format("{}  medians over the repetitions of {} images, {:.1f} MB\n",
-                                 read_table(results).text(), first.images,
-                                 1e-6 * static_cast<double>(first.bytes));
+  std::string text =
+      fmt::format("{}  medians over the repetitions of {}, {:.1f} MB\n", read_table(results).text(),
+                  plural(first.images, "image"), 1e-6 * static_cast<double>(first.bytes));
   int64_t bad = 0;
   for (const ReadBenchResult& result : results) {
     bad = std::max(bad, result.repetitions.front().bad);
   }
-  if (bad > 0) text += fmt::format("  {} bad samples left out\n", bad);
+  if (bad > 0) text += fmt::format("  {} left out\n", plural(bad, "bad sample"));
   for (const std::string& line : tiers_text(parts_of_tier(data.hub(), data.tier()))) {
     text += "  " + line + "\n";
   }
   if (data.tier().empty()) text += "  no tier: the samples are made in memory\n";
   const bool cold = arguments.page_cache == "cold";
   return text +
-         fmt::format(
-             "  page cache {}; {}; shuffled anew in each of {} repetitions, the first dropped\n",
-             cold ? "cold: emptied of these files before each repetition, and looked at"
-                  : "as it was",
-             what_is_done(arguments), arguments.options.repetitions);
+         fmt::format("  page cache {}; {}; shuffled anew in each of {}, the first dropped\n",
+                     cold ? "cold: emptied of these files before each repetition, and looked at"
+                          : "as it was",
+                     what_is_done(arguments), plural(arguments.options.repetitions, "repetition"));
 }
 
 void check_possible(const ExperimentData& data, const ReadBenchArguments& arguments,

@@ -13,6 +13,7 @@
 #include "io/core/digest.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {
@@ -134,11 +135,11 @@ ScalingBenchmark measure_scaling(ScaledExperiment& experiment, std::vector<int64
 
 std::string scaling_text(const ScalingBenchmark& result, ScaledExperiment& experiment) {
   return fmt::format(
-      "{}: medians of {} rounds in turn of {} images each, {} cores\n{}"
+      "{}: medians of {} in turn of {} each, {}\n{}"
       "order: {} (pixels and labels of one epoch, labels of the measured ones)\n"
       "page cache as it was, after one epoch of each row; no model, batches dropped at once\n",
-      experiment.options.loader.type(), result.rows.front().images_per_s.size(), result.images,
-      result.cores, table_of(result).text(),
+      experiment.options.loader.type(), plural(result.rows.front().images_per_s.size(), "round"),
+      plural(result.images, "image"), plural(result.cores, "core"), table_of(result).text(),
       exact_order(result) ? "exact" : "NOT THE SAME in all rows");
 }
 

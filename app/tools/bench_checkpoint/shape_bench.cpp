@@ -13,6 +13,7 @@
 #include "io/checkpoint/checkpoint_options.h"
 #include "io/core/interruption.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/spread.h"
 
 namespace stoker {
@@ -124,12 +125,12 @@ std::string shape_text(const ShapeResult& result, const CheckpointBenchArguments
   const ShapePlan& plan = result.plan;
   const auto gib = [](uint64_t bytes) { return static_cast<double>(bytes) / kGiB; };
   std::string text = fmt::format(
-      "{}: {} of {} ranks ({}), ZeRO {}, optimizer {}, on tier {}{}\n"
-      "rank {}: {:.2f} GiB in {} tensors; all ranks: {:.1f} GiB (MLPerf's table: {})\n",
-      plan.shape.name, plan.ranks.size(), plan.parallel.ranks(), to_string(plan.parallel),
-      plan.shape.zero_stage, arguments.optimizer, result.tier, result.emulated ? " (EMULATED)" : "",
-      plan.ranks.front(), gib(result.rank_bytes.front()), result.rank_tensors.front(),
-      gib(result.world_bytes), plan.shape.published);
+      "{}: {} of {} ({}), ZeRO {}, optimizer {}, on tier {}{}\n"
+      "rank {}: {:.2f} GiB in {}; all ranks: {:.1f} GiB (MLPerf's table: {})\n",
+      plan.shape.name, plan.ranks.size(), plural(plan.parallel.ranks(), "rank"),
+      to_string(plan.parallel), plan.shape.zero_stage, arguments.optimizer, result.tier,
+      result.emulated ? " (EMULATED)" : "", plan.ranks.front(), gib(result.rank_bytes.front()),
+      plural(result.rank_tensors.front(), "tensor"), gib(result.world_bytes), plan.shape.published);
   ResultTable table({{"", "checkpoints"},
                      {"", "duration s", 2},
                      {"", "GiB/s, slowest rank", 3},
@@ -140,10 +141,11 @@ std::string shape_text(const ShapeResult& result, const CheckpointBenchArguments
              spread(result.loads.least_gib_per_s), spread(result.loads.all_gib_per_s)});
   text += table.text(2);
   text += fmt::format(
-      "the bytes are made at {:.1f} GB/s, {:.2f} of memset's {:.1f} (memcpy: {:.1f}), by {} "
-      "threads\n",
+      "the bytes are made at {:.1f} GB/s, {:.2f} of memset's {:.1f} (memcpy: {:.1f}), by "
+      "{}\n",
       1e-9 * result.noise.noise, result.noise.noise / result.noise.memset,
-      1e-9 * result.noise.memset, 1e-9 * result.noise.memcpy, result.noise_threads);
+      1e-9 * result.noise.memset, 1e-9 * result.noise.memcpy,
+      plural(result.noise_threads, "thread"));
   text += plan.deviations.empty()
               ? std::string("as MLPerf's CLOSED division has it\n")
               : fmt::format("OPEN, for: {}\n", fmt::join(plan.deviations, "; "));

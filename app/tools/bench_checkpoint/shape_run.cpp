@@ -12,6 +12,7 @@
 #include "io/checkpoint/restoring/read_set.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -30,9 +31,9 @@ std::vector<std::string> deviations_of(const ShapePlan& plan,
   };
   const Parallel& usual = plan.shape.parallel;
   const auto world = static_cast<size_t>(usual.ranks());
-  when(plan.parallel != usual,
-       fmt::format("{} ({} ranks) instead of {} ({} ranks)", to_string(plan.parallel),
-                   plan.parallel.ranks(), to_string(usual), usual.ranks()));
+  when(plan.parallel != usual, fmt::format("{} ({}) instead of {} ({})", to_string(plan.parallel),
+                                           plural(plan.parallel.ranks(), "rank"), to_string(usual),
+                                           plural(usual.ranks(), "rank")));
   when(plan.ranks.size() != world && (plan.ranks.size() != kSubset || world == kSubset),
        fmt::format("{} of {} ranks run: all have to, or as a subset 8 of more", plan.ranks.size(),
                    world));
@@ -40,8 +41,8 @@ std::vector<std::string> deviations_of(const ShapePlan& plan,
   when(arguments.optimizer != "adamw",
        fmt::format("optimizer {} instead of adamw", arguments.optimizer));
   when(arguments.rounds != kClosedRounds,
-       fmt::format("{} checkpoints are saved and loaded instead of {}", arguments.rounds,
-                   kClosedRounds));
+       fmt::format("checkpoints are saved and loaded {} instead of {}",
+                   plural(arguments.rounds, "time"), kClosedRounds));
   when(checkpoint.durability != "fsync", "nothing is synced (checkpoint.durability: none)");
   when(arguments.in_turns, "each is loaded right after its save, and not after all saves");
   return found;

@@ -20,6 +20,7 @@
 #include "app/tools/bench_train/headspace_variants.h"
 #include "app/train/step.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/cache_verdict.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/machine/system_stats.h"
@@ -126,10 +127,9 @@ void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
     const double images = static_cast<double>(options_.steps * batch->host.size);
     level.images_per_s.push_back(images / seconds(Clock::now() - begin));
   }
-  level.conditions.push_back(fmt::format("{}, {} of {}, {}", device.info().name,
-                                         number_of(options_.steps, "step"),
-                                         number_of(batch->host.size, "image"),
-                                         number_of(options_.epochs, "time")));
+  level.conditions.push_back(
+      fmt::format("{}, {} of {}, {}", device.info().name, plural(options_.steps, "step"),
+                  plural(batch->host.size, "image"), plural(options_.epochs, "time")));
 }
 
 // Returns false where this does not fit into the memory of this machine beside the rest; the level
@@ -340,10 +340,9 @@ nlohmann::json headspace_json(const HeadspaceArguments& arguments,
 std::string headspace_text(const HeadspaceArguments& arguments, const ExperimentOptions& experiment,
                            const std::vector<HeadspaceLevel>& levels,
                            const HeadspaceVerdict& verdict) {
-  const std::string text =
-      fmt::format("{}  loader {}, medians of {}; all but the device without a model\n",
-                  levels_table(levels).text(), experiment.loader.type(),
-                  number_of(arguments.epochs, "epoch"));
+  const std::string text = fmt::format(
+      "{}  loader {}, medians of {}; all but the device without a model\n",
+      levels_table(levels).text(), experiment.loader.type(), plural(arguments.epochs, "epoch"));
   if (verdict.binds_first.empty()) {
     return text + "every level that was measured feeds the device: it is the device that binds\n";
   }

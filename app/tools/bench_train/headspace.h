@@ -52,7 +52,8 @@ struct HeadspaceArguments : ConfigArguments {
 // all of the work. Emulated levels are calculated; nothing is doubtful there.
 void add_doubts(std::vector<HeadspaceLevel>& levels);
 
-// All levels, from the device down, with what is doubtful in them. What is being measured goes to standard error.
+// All levels, from the device down, with what is doubtful in them. What is being measured goes to
+// standard error.
 std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
                                               const HeadspaceArguments& options);
 // What `stoker headspace` prints.

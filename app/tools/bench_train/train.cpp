@@ -21,6 +21,7 @@
 #include "app/train/step.h"
 #include "app/train/trainer.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/text/plural.h"
 #include "io/loader/loader.h"
 
 namespace stoker {
@@ -71,12 +72,14 @@ class WatchedLoader final : public Loader {
     std::vector<TimePoint> asked;
     std::vector<TimePoint> given;
   };
-  WatchedLoader(std::unique_ptr<Loader> inner, Times& times)
-      : inner_(std::move(inner)), times_(times) {}
+  // step: called before each batch.
+  WatchedLoader(std::unique_ptr<Loader> inner, Times& times, std::function<void()> step)
+      : inner_(std::move(inner)), times_(times), step_(std::move(step)) {}
 
   int64_t batches() const override { return inner_->batches(); }
   void start(int64_t epoch, int64_t first_batch) override { inner_->start(epoch, first_batch); }
   std::optional<Batch> next() override {
+    step_();
     times_.asked.push_back(Clock::now());
     std::optional<Batch> batch = inner_->next();
     times_.given.push_back(Clock::now());
@@ -86,6 +89,7 @@ class WatchedLoader final : public Loader {
  private:
   const std::unique_ptr<Loader> inner_;
   Times& times_;
+  const std::function<void()> step_;
 };
 
 // A loader that gives the same batch, which lies on the device already, again and again.
@@ -135,7 +139,9 @@ class ScratchRuns {
 
 class TrainingRuns {
  public:
-  TrainingRuns(const TrainBenchArguments& bench, StopSignal& stop) : bench_(bench), stop_(stop) {}
+  // runs: that will be made.
+  TrainingRuns(const TrainBenchArguments& bench, StopSignal& stop, int64_t runs)
+      : bench_(bench), stop_(stop), steps_(runs * (bench.warm_up + bench.steps)) {}
 
   ExperimentOptions options(const std::vector<std::string>& more) const {
     std::vector<std::string> overrides = bench_.overrides;
@@ -166,8 +172,9 @@ class TrainingRuns {
     } else {
       loader = experiment.make_loader(Split::train);
     }
-    Trainer trainer(experiment, directory, log, stop_, *alone,
-                    std::make_unique<WatchedLoader>(std::move(loader), times));
+    Trainer trainer(
+        experiment, directory, log, stop_, *alone,
+        std::make_unique<WatchedLoader>(std::move(loader), times, [&] { count_step(); }));
     const RunMeter::State run = trainer.run().run;
     const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
     if (!run.error.empty()) throw Error(code, run.error);
@@ -192,6 +199,7 @@ class TrainingRuns {
     TrainStep step(experiment, bench_.warm_up + bench_.steps, bench_.warm_up + bench_.steps);
     std::vector<TimePoint> begun;
     for (int64_t i = 0; i < bench_.warm_up + bench_.steps; ++i) {
+      count_step();
       begun.push_back(Clock::now());
       step.pass(batch, i);
       step.update(i, nullptr);
@@ -202,6 +210,7 @@ class TrainingRuns {
   }
 
  private:
+  void count_step() { progress_(std::min(++done_, steps_), steps_); }
   // times: when each step began, and when the last one ended.
   void add(const std::vector<TimePoint>& times, const Experiment& experiment,
            TrainSteps& steps) const {
@@ -218,6 +227,9 @@ class TrainingRuns {
   const TrainBenchArguments& bench_;
   StopSignal& stop_;
   const ScratchRuns scratch_;
+  const int64_t steps_;  // of all runs
+  int64_t done_ = 0;
+  const std::function<void(int64_t, int64_t)> progress_ = progress_of("steps");
 };
 
 // Before anything is opened.
@@ -275,9 +287,10 @@ ExitCode print_splits(const TrainBenchArguments& arguments, const std::vector<Tr
   json["splits"] = table.json();
   return print_result(
       arguments.json, json,
-      fmt::format("{} rounds of {} steps of {} images on {}, after {} steps; medians\n{}best: {}\n",
-                  arguments.rounds, arguments.steps, best.measured.batch_size, best.measured.device,
-                  arguments.warm_up, table.text(), best.overrides()));
+      fmt::format("{} of {} of {} on {}, after {}; medians\n{}best: {}\n",
+                  plural(arguments.rounds, "round"), plural(arguments.steps, "step"),
+                  plural(best.measured.batch_size, "image"), best.measured.device,
+                  plural(arguments.warm_up, "step"), table.text(), best.overrides()));
 }
 
 void print_overhead(const TrainBenchArguments& arguments, const TrainOverhead& overhead) {
@@ -291,11 +304,12 @@ void print_overhead(const TrainBenchArguments& arguments, const TrainOverhead& o
   json["overhead_of_shortest"] = overhead.share_of_shortest();
   const double outside_us = 1e6 * spread(overhead.trainer.outside_s).median;
   const std::string text = fmt::format(
-      "{} rounds of {} steps on one batch of {} images that lies on {}\n{}"
+      "{} of {} on one batch of {} that lies on {}\n{}"
       "the trainer's step is longer by {:.2f} % (medians), {:.2f} % (shortest steps)\n"
       "it spends {:.1f} us a step outside the step's own work: {:.4f} % of a bare step\n",
-      arguments.rounds, arguments.steps, overhead.bare.batch_size, overhead.bare.device,
-      table.text(), 100 * overhead.share(), 100 * overhead.share_of_shortest(), outside_us,
+      plural(arguments.rounds, "round"), plural(arguments.steps, "step"),
+      plural(overhead.bare.batch_size, "image"), overhead.bare.device, table.text(),
+      100 * overhead.share(), 100 * overhead.share_of_shortest(), outside_us,
       1e-4 * outside_us / spread(overhead.bare.step_s).median);
   print_result(arguments.json, json, text);
 }
@@ -310,12 +324,12 @@ std::vector<int64_t> up_to(int64_t cores) {
 
 // Every combination of the two lists, interleaved.
 std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, StopSignal& stop) {
-  TrainingRuns runs(bench, stop);
-  require_computing(runs.options({}));
   std::vector<TrainSplit> splits;
   for (const int64_t t : bench.threads) {
     for (const int64_t w : bench.workers) splits.push_back({t, w, {}});
   }
+  TrainingRuns runs(bench, stop, bench.rounds * std::ssize(splits));
+  require_computing(runs.options({}));
   interleave(splits, bench.rounds, 0, [&](TrainSplit& split, int64_t round) {
     if (!bench.json) {
       print_note(fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
@@ -333,7 +347,7 @@ std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, StopSig
 }
 
 TrainOverhead measure_overhead(const TrainBenchArguments& bench, StopSignal& stop) {
-  TrainingRuns runs(bench, stop);
+  TrainingRuns runs(bench, stop, 2 * bench.rounds);
   const ExperimentOptions options = runs.options({});
   require_computing(options);
   TrainOverhead result;

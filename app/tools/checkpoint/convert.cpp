@@ -20,6 +20,7 @@
 #include "app/tools/checkpoint/files/set_source.h"
 #include "app/tools/checkpoint/files/tensor_writer.h"
 #include "app/tools/checkpoint/set_stream.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -44,7 +45,7 @@ uint64_t bytes_in(const std::vector<WrittenTensor>& tensors) {
 std::string without(const StoredTensors& source) {
   const std::vector<std::string>& names = source.left_out();
   if (names.empty()) return "";
-  return fmt::format("left out: {} values that are no tensors ({}{})\n", names.size(),
+  return fmt::format("left out: {} without a tensor ({}{})\n", plural(names.size(), "value"),
                      printable(names.front()), names.size() > 1 ? ", ..." : "");
 }
 
@@ -246,7 +247,7 @@ ExitCode export_checkpoint(const ExportArguments& arguments) {
                                {"left_out", source->left_out()}};
   return print_result(
       arguments.json, json,
-      fmt::format("{} tensors, {:.1f} MB, of {} {} -> {}\n{}{}", tensors.size(),
+      fmt::format("{}, {:.1f} MB, of {} {} -> {}\n{}{}", plural(tensors.size(), "tensor"),
                   1e-6 * static_cast<double>(bytes), source->format(), arguments.from,
                   fmt::join(files, ", "), without(*source), in_slices(tensors)),
       2);
@@ -290,11 +291,12 @@ ExitCode import_checkpoint(const ImportArguments& arguments) {
                          arguments.like, set.path)
            : "no run goes on from it, for it has no record of a training: import "
              "it with --like SET for that";
-  return print_result(arguments.json, json,
-                      fmt::format("{} tensors, {:.1f} MB, of {} {} -> {}\n{}{}\n", imported,
-                                  1e-6 * static_cast<double>(imported_bytes), file->format(),
-                                  arguments.from, set.path, without(*file), next),
-                      2);
+  return print_result(
+      arguments.json, json,
+      fmt::format("{}, {:.1f} MB, of {} {} -> {}\n{}{}\n", plural(imported, "tensor"),
+                  1e-6 * static_cast<double>(imported_bytes), file->format(), arguments.from,
+                  set.path, without(*file), next),
+      2);
 }
 
 }  // namespace stoker

@@ -15,6 +15,7 @@
 #include "app/tools/checkpoint/element_values.h"
 #include "app/tools/checkpoint/files/open_tensors.h"
 #include "app/tools/checkpoint/files/set_source.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -132,8 +133,8 @@ std::string said(const CheckpointDifference& result, const DiffArguments& argume
         "out\n";
   }
   if (result.identical()) {
-    return text + fmt::format("{} tensors, bit-identical: nothing was trained between them\n",
-                              result.tensors);
+    return text + fmt::format("{}, bit-identical: nothing was trained between them\n",
+                              plural(result.tensors, "tensor"));
   }
   text += table_of(result.others).text();
   text += fmt::format("{} of {} tensors that both have are bit-identical\n", result.equal,

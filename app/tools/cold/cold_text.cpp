@@ -7,6 +7,7 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/cold/cold.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -56,8 +57,8 @@ std::string table_text(const ColdResult& result, const ColdArguments& arguments)
                cached ? ResultTable::Cell(100 * *cached) : ResultTable::Cell()});
     if (!row.ranges.empty()) table.note("  bytes " + ranges_text(row.ranges));
     if (row.unknown > 0) {
-      table.note(fmt::format("  of {} files nothing is known: the kernel tells only their owner",
-                             row.unknown));
+      table.note(fmt::format("  of {} nothing is known: the kernel tells only their owner",
+                             plural(row.unknown, "file")));
     }
   };
   const size_t most = arguments.top == 0 ? result.rows.size() : static_cast<size_t>(arguments.top);
@@ -77,7 +78,7 @@ std::string reasons_text(const std::vector<NotCold>& not_cold) {
   for (const auto& [why, files] : by_reason) {
     uint64_t bytes = 0;
     for (const NotCold* file : files) bytes += file->bytes;
-    text += fmt::format("not cold: {} of {} files, {}\n", size_text(bytes), files.size(),
+    text += fmt::format("not cold: {} of {}, {}\n", size_text(bytes), plural(files.size(), "file"),
                         printable(why));
     for (size_t i = 0; i < std::min<size_t>(files.size(), 3); ++i) {
       text += "  " + printable(files[i]->path) + "\n";
@@ -119,7 +120,7 @@ std::string cold_text(const ColdResult& result, const ColdArguments& arguments) 
   std::string text = result.total.files == 0 ? "no files\n" : table_text(result, arguments);
   for (const auto& one : result.file_systems) {
     if (one.file_system.kind == CacheKind::here) continue;
-    text += fmt::format("{}: {} files, {}: {}\n", one.file_system.type, one.files,
+    text += fmt::format("{}: {}, {}: {}\n", one.file_system.type, plural(one.files, "file"),
                         size_text(one.bytes), one.file_system.why);
   }
   for (size_t i = 0; i < std::min<size_t>(result.unreadable.size(), 3); ++i) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/base/result_table.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/profiler/profile_summary.h"
 #include "io/profiler/view/profile_remarks.h"
@@ -25,9 +26,9 @@ constexpr double kMega = 1e-6;
 std::string job_text(const DarshanLog& log, double seconds) {
   const IoProfile& profile = log.profile;
   const std::time_t begin = profile.begin_ns / 1'000'000'000;
-  std::string text = fmt::format("  {} s from {:%Y-%m-%d %H:%M:%S} UTC, job {}, user {}, {} rank{}",
-                                 seconds, fmt::gmtime(begin), profile.job_id, profile.uid,
-                                 profile.ranks, profile.ranks == 1 ? "" : "s");
+  std::string text =
+      fmt::format("  {} s from {:%Y-%m-%d %H:%M:%S} UTC, job {}, user {}, {}", seconds,
+                  fmt::gmtime(begin), profile.job_id, profile.uid, plural(profile.ranks, "rank"));
   if (!profile.host.empty()) text += ", " + printable(profile.host);
   if (const auto& steps = profile.steps) {
     text += fmt::format(", steps {} to {}", steps->first, steps->last);

@@ -6,6 +6,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "io/core/text/plural.h"
 #include "io/dataset/fetch.h"
 
 namespace stoker {
@@ -26,10 +27,10 @@ ExitCode fetch_dataset(const FetchArguments& arguments) {
   options.progress = show_progress;
   options.notify = print_note;
   const FetchResult result = fetch(recipe, *open_directory(root), options);
-  const std::string text = result.was_there
-                               ? root + " is there already\n"
-                               : fmt::format("{}: {} files, {} bytes from {}\n", root, result.files,
-                                             result.bytes, result.source);
+  const std::string text =
+      result.was_there ? root + " is there already\n"
+                       : fmt::format("{}: {}, {} from {}\n", root, plural(result.files, "file"),
+                                     plural(result.bytes, "byte"), result.source);
   return print_result(arguments.json,
                       {{"root", root},
                        {"was_there", result.was_there},

@@ -18,6 +18,7 @@
 #include "io/core/config/suggestion.h"
 #include "io/core/parallel.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/dataset/read_sample.h"
 #include "io/decoder/image_header.h"
@@ -225,8 +226,9 @@ Budget samples_of(const std::string& text) {
 std::string inspection_text(const DatasetReport& report, const std::string& decoder) {
   int64_t train = 0, test = 0;
   for (const ClassCount& row : report.classes) train += row.train, test += row.test;
-  std::string text = fmt::format("{} classes, {} training and {} test samples, {} bytes\n",
-                                 report.classes.size(), train, test, report.bytes);
+  std::string text = fmt::format("{}, {} and {}, {}\n", plural(report.classes.size(), "class"),
+                                 plural(train, "training sample"), plural(test, "test sample"),
+                                 plural(report.bytes, "byte"));
   if (!report.without_label.empty()) {
     text += fmt::format("  {} more have no label that can be used: {}\n",
                         report.without_label.size(), printable(some_of(report.without_label)));

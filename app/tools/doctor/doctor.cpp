@@ -9,6 +9,7 @@
 
 #include "app/base/progress_line.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -29,10 +30,11 @@ void print_trial(const Trial& trial) {
   if (trial.helped()) verdict = "it helped";
   if (trial.hurt()) verdict = "it made things worse";
   fmt::print(
-      "verified with {} runs of {} steps each: images/s {:+.1f} % (95 % interval {:+.1f} to "
+      "verified with {} of {} each: images/s {:+.1f} % (95 % interval {:+.1f} to "
       "{:+.1f} %): {}\n",
-      trial.as_it_was.size() + trial.changed.size(), trial.steps, 100 * trial.difference.value,
-      100 * trial.difference.low, 100 * trial.difference.high, verdict);
+      plural(trial.as_it_was.size() + trial.changed.size(), "run"), plural(trial.steps, "step"),
+      100 * trial.difference.value, 100 * trial.difference.low, 100 * trial.difference.high,
+      verdict);
 }
 
 // The first finding decides, and has something to try.

@@ -8,6 +8,7 @@
 
 #include "app/tools/doctor/short_run.h"
 #include "io/core/system/file.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/verdict/evidence.h"
 
 namespace stoker {
@@ -61,8 +62,8 @@ Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrid
   for (int64_t round = 1; round <= options.rounds; ++round) {
     trial.as_it_was.push_back(run_once(common, "as-it-was", {}));
     trial.changed.push_back(run_once(common, "changed", overrides));
-    progress(fmt::format("round {} of {}, {} steps each: {:.1f} images/s as it was, {:.1f} changed",
-                         round, options.rounds, trial.steps, trial.as_it_was.back(),
+    progress(fmt::format("round {} of {}, {} each: {:.1f} images/s as it was, {:.1f} changed",
+                         round, options.rounds, plural(trial.steps, "step"), trial.as_it_was.back(),
                          trial.changed.back()));
   }
   trial.difference = difference(trial.as_it_was, trial.changed, Differing::ratio);

@@ -14,6 +14,7 @@
 #include "app/tools/import_dlio/translate.h"
 #include "io/core/config/config.h"
 #include "io/core/system/file.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -119,8 +120,8 @@ ExitCode import_dlio(const ImportDlioArguments& arguments) {
     const DlioData made = generate(workload.is, data, progress_of("files"));
     const double rate = static_cast<double>(made.bytes) / std::max(1e-9, made.seconds);
     json["generated"] = {{"files", made.files}, {"bytes", made.bytes}, {"seconds", made.seconds}};
-    print_note(fmt::format("generated {} files, {} bytes, in {:.2f} s: {:.0f} MB/s", made.files,
-                           made.bytes, made.seconds, rate / 1e6));
+    print_note(fmt::format("generated {}, {}, in {:.2f} s: {:.0f} MB/s", plural(made.files, "file"),
+                           plural(made.bytes, "byte"), made.seconds, rate / 1e6));
   }
   if (to_write) {
     atomic_write_file(arguments.to, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});

@@ -17,6 +17,7 @@
 #include "app/tools/mount/mount_server.h"
 #include "app/tools/mount/own_cost.h"
 #include "io/core/system/child_process.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
@@ -109,9 +110,9 @@ struct MountReport {
       json["overrun_s"] = parts.front().overrun_s;
       json["own_cost"] = cost_json(cost);
     }
-    std::string text =
-        fmt::format("tier {}, mode {}, {} files\n", arguments.tier, arguments.mode, tree.files()) +
-        statistics.text();
+    std::string text = fmt::format("tier {}, mode {}, {}\n", arguments.tier, arguments.mode,
+                                   plural(tree.files(), "file")) +
+                       statistics.text();
     for (const std::string& line : tiers_text(parts)) text += line + "\n";
     if (emulated) text += cost_text(cost) + "\n";
     print_result(arguments.json, json, text);
@@ -150,9 +151,9 @@ ExitCode mount_tier(const MountArguments& arguments) {
         "late");
   }
   // A sweep waits for this line.
-  log.info(fmt::format("mounted tier {} on {}: {} files, {:.1f} MB, mode {}; {}", arguments.tier,
-                       readable(directory), tree.files(), 1e-6 * static_cast<double>(tree.bytes()),
-                       arguments.mode, cost_text(cost)));
+  log.info(fmt::format("mounted tier {} on {}: {}, {:.1f} MB, mode {}; {}", arguments.tier,
+                       readable(directory), plural(tree.files(), "file"),
+                       1e-6 * static_cast<double>(tree.bytes()), arguments.mode, cost_text(cost)));
   code = wait_for_end(server, *signals);
   server.end();
   // The next one has its default action.

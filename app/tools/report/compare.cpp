@@ -13,6 +13,7 @@
 #include "app/tools/report/course.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/verdict/evidence.h"
 
 namespace stoker {
@@ -182,9 +183,9 @@ void check_conditions(Comparison& out, const Runs& a, const Runs& b) {
     for (const RunFiles& run : *side) {
       const Evidence e = gather(record_of(run), Node::map());
       if (e.strangers <= 0) continue;
-      out.reasons.push_back(
-          fmt::format("{} shared the emulated tier '{}' with {:.0f} processes of other runs",
-                      run.directory, e.shared_tier, e.strangers));
+      out.reasons.push_back(fmt::format("{} shared the emulated tier '{}' with {} of other runs",
+                                        run.directory, e.shared_tier,
+                                        plural(counted(e.strangers), "process")));
     }
   }
   require_same(out, a, b, "another device",

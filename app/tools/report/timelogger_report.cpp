@@ -12,6 +12,7 @@
 #include "app/tools/report/run_files.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -44,9 +45,9 @@ void print_methods(const Json& figures) {
   if (figures.contains("hepcnnb")) {
     const Json& of = figures["hepcnnb"];
     fmt::print(
-        "nested sums / {} nodes (HEPCNNB): read {:.3f} s, load {:.3f} s, training {:.3f} s, "
+        "nested sums / {} (HEPCNNB): read {:.3f} s, load {:.3f} s, training {:.3f} s, "
         "checkpoints {:.3f} s; read share {:.2f} %\n",
-        figures["nodes"].get<int64_t>(), number(of, "read_s"), number(of, "load_s"),
+        plural(figures["nodes"].get<int64_t>(), "node"), number(of, "read_s"), number(of, "load_s"),
         number(of, "training_s"), number(of, "checkpoint_s"), 100 * number(of, "read_share"));
   }
   if (figures.contains("cdb")) {
@@ -94,8 +95,8 @@ void print_joined(const Json& joined) {
 }
 
 void print_time_logs(const TimeLog& log, const Json& figures, std::optional<double> bandwidth) {
-  fmt::print("{} records in {} files, {} bad lines\n", log.records.size(), log.files.size(),
-             log.bad.size());
+  fmt::print("{} in {}, {}\n", plural(log.records.size(), "record"),
+             plural(log.files.size(), "file"), plural(log.bad.size(), "bad line"));
   for (size_t i = 0; i < std::min(log.bad.size(), kBadLinesPrinted); ++i) {
     fmt::print("  {}:{}: {}\n", log.bad[i].path, log.bad[i].number, log.bad[i].reason);
   }

@@ -10,6 +10,7 @@
 #include "app/tools/report/run_files.h"
 #include "app/tools/report/trace_figures.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -94,8 +95,8 @@ ExitCode compare_with_trace(const std::string& run, bool json) {
     fmt::print("{}\n", json_text(line, 2));
     return ExitCode::ok;
   }
-  fmt::print("{}, {} that cannot be read\n", number_of(figures.events, "event"),
-             number_of(figures.bad_lines, "line"));
+  fmt::print("{}, {} that cannot be read\n", plural(figures.events, "event"),
+             plural(figures.bad_lines, "line"));
   if (!complete) {
     fmt::print("not compared with summary.json: the trace is not whole; {}\n", figures.incomplete);
   } else if (!ended) {

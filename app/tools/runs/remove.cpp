@@ -15,6 +15,7 @@
 #include "io/core/config/config.h"
 #include "io/core/system/file.h"
 #include "io/core/system/file_lock.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -56,7 +57,7 @@ uint64_t bytes_in(const std::string& directory) {
 }
 
 bool agreed(size_t count, uint64_t bytes) {
-  fmt::print("remove {} {} ({:.1f} MB)? [y/N] ", count, count == 1 ? "run" : "runs",
+  fmt::print("remove {} ({:.1f} MB)? [y/N] ", plural(count, "run"),
              1e-6 * static_cast<double>(bytes));
   std::fflush(stdout);
   std::string answer;
@@ -122,7 +123,7 @@ ExitCode remove_runs(const RemoveArguments& arguments) {
     folders.insert(fs::path(run.directory).parent_path().string());
   }
   for (const std::string& folder : folders) mend_latest(folder);
-  fmt::print("removed {} {}\n", removed, removed == 1 ? "run" : "runs");
+  fmt::print("removed {}\n", plural(removed, "run"));
   return ExitCode::ok;
 }
 

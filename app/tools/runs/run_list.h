@@ -47,9 +47,9 @@ struct ListedRun {        // NOLINT(bugprone-exception-escape): nlohmann::json's
 const std::vector<std::string>& listed_figures();
 
 // All runs and sweeps below `folder`, the oldest first; one that is itself a run is the only one of
-// its list. Runs of a sweep are part of the sweep, and are listed where `folder` is the sweep. Links are not followed. What no
-// program of ours wrote, or is half written, is left out or has no figures. Reads files; any
-// thread. Error(ExitCode::environment) where there is no such folder.
+// its list. Runs of a sweep are part of the sweep, and are listed where `folder` is the sweep.
+// Links are not followed. What no program of ours wrote, or is half written, is left out or has no
+// figures. Reads files; any thread. Error(ExitCode::environment) where there is no such folder.
 std::vector<ListedRun> list_runs(const std::string& folder);
 
 // Sorts by "name", "state", "verdict", "started" (the oldest first), or a figure, the largest

@@ -9,6 +9,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/runs/run_list.h"
 #include "io/core/text/csv.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/verdict/verdict.h"
 
 namespace stoker {
@@ -20,7 +21,7 @@ using nlohmann::json;
 constexpr size_t kMostShown = 3;
 
 std::string differs_text(const ListedRun& run) {
-  std::string text = run.sweep ? fmt::format("{} of {} runs", run.done, run.planned) : "";
+  std::string text = run.sweep ? fmt::format("{} of {}", run.done, plural(run.planned, "run")) : "";
   for (size_t i = 0; i < std::min(run.differs.size(), kMostShown); ++i) {
     const auto& [key, value] = run.differs[i];
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);

@@ -79,7 +79,8 @@ class Search {
 }  // namespace
 
 NodeNeed node_need(const SizeArguments& arguments, const SimulationInputs& given,
-                   uint64_t pixel_bytes, const std::vector<NamedTier>& tiers) {
+                   uint64_t pixel_bytes, const std::vector<NamedTier>& tiers,
+                   const std::function<void(int64_t, int64_t)>& progress) {
   SimulationInputs inputs = given;
   SimulatedMachine& machine = inputs.options.machine;
   SimulatedWorkload& workload = inputs.options.workload;
@@ -114,7 +115,11 @@ NodeNeed node_need(const SizeArguments& arguments, const SimulationInputs& given
   if (arguments.cores) machine.cores = std::max(0.01, *arguments.cores - trainers);
   const Search search(arguments, inputs, demand);
   need.cached = search.find(nullptr);
-  for (const NamedTier& tier : tiers) need.tiers.push_back(search.find(&tier));
+  for (const NamedTier& tier : tiers) {
+    progress(std::ssize(need.tiers), std::ssize(tiers));
+    need.tiers.push_back(search.find(&tier));
+  }
+  progress(std::ssize(tiers), std::ssize(tiers));
   return need;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,9 @@ struct NodeNeed {
 };
 
 // pixel_bytes: of a decoded sample. tiers: to try. The inputs may have a tier of their own, which
-// is not tried.
+// is not tried. progress: told how many tiers were tried, and of how many.
 NodeNeed node_need(const SizeArguments& arguments, const SimulationInputs& inputs,
-                   uint64_t pixel_bytes, const std::vector<NamedTier>& tiers);
+                   uint64_t pixel_bytes, const std::vector<NamedTier>& tiers,
+                   const std::function<void(int64_t, int64_t)>& progress);
 
 }  // namespace stoker

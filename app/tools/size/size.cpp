@@ -11,6 +11,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/size/need.h"
 #include "app/tools/size/sized_data.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -50,9 +51,9 @@ std::string gpus_sentence(const Answer& answer) {
   const auto gpus = static_cast<double>(machine.ranks_per_node);
   const int64_t batch = answer.options().workload.loader.info().batch_size / machine.ranks();
   return fmt::format(
-      "{} GPU{} of {} images/s each, in batches of {}{}", machine.ranks_per_node,
-      gpus == 1 ? "" : "s", count(answer.need.images_per_s / gpus), batch,
-      answer.many_nodes() ? fmt::format("; on each of {} nodes", machine.nodes) : "");
+      "{} of {} images/s each, in batches of {}{}", plural(machine.ranks_per_node, "GPU"),
+      count(answer.need.images_per_s / gpus), batch,
+      answer.many_nodes() ? fmt::format("; on each of {}", plural(machine.nodes, "node")) : "");
 }
 
 std::string cores_sentence(const Answer& answer) {
@@ -82,15 +83,15 @@ std::string memory_sentence(const Answer& answer) {
 std::string tier_sentence(const Answer& answer, const TierNeed& tier) {
   const double demand =
       answer.need.images_per_s * static_cast<double>(answer.options().machine.nodes);
-  const std::string workers =
-      fmt::format("{} worker{} for each GPU", tier.workers, tier.workers == 1 ? "" : "s");
+  const std::string workers = plural(tier.workers, "worker") + " for each GPU";
   if (tier.holds) return fmt::format("gives all {} images/s, to {}", count(demand), workers);
   std::string text =
       fmt::format("gives {} images/s of {}, to {}: {} bind{}", count(tier.images_per_s),
                   count(demand), workers, tier.binds, tier.binds.ends_with('s') ? "" : "s");
   if (tier.devices == 0) return text;
-  return text + fmt::format("; {} such devices would hold, with {} workers for each GPU",
-                            tier.devices, tier.workers_of_devices);
+  return text + fmt::format("; {} would hold, with {} for each GPU",
+                            plural(tier.devices, "such device"),
+                            plural(tier.workers_of_devices, "worker"));
 }
 
 // Of the cores and the tiers that somebody has, the one that gives least.
@@ -199,8 +200,8 @@ std::vector<NamedTier> tiers_of(const SizeArguments& arguments, const SizedData&
 
 ExitCode size_node(const SizeArguments& arguments) {
   const SizedData data = sized_data(arguments);
-  const NodeNeed need =
-      node_need(arguments, data.inputs, data.pixel_bytes, tiers_of(arguments, data));
+  const NodeNeed need = node_need(arguments, data.inputs, data.pixel_bytes,
+                                  tiers_of(arguments, data), progress_of("tiers"));
   const Answer answer{arguments, data, need};
   return print_result(
       arguments.json, json_of(answer),

@@ -11,7 +11,7 @@
 #include "app/tools/bench/decode_time.h"
 #include "app/tools/data/own_data.h"
 #include "app/tools/simulate/measured.h"
-#include "io/core/text/number_of.h"
+#include "io/core/text/plural.h"
 #include "io/experiment/experiment_data.h"
 
 namespace stoker {
@@ -85,7 +85,7 @@ Sample folder_sample(const SizeArguments& arguments) {
     const std::string busy = rounds_differ(us);
     sample.decoding =
         fmt::format("measured on this machine, on one core: {} of {}, {:.3g} to {:.3g} ms{}{}",
-                    number_of(count, "sample"), arguments.data, 1e-3 * us.min, 1e-3 * us.max,
+                    plural(count, "sample"), arguments.data, 1e-3 * us.min, 1e-3 * us.max,
                     busy.empty() ? "" : "; ", busy);
   } else {
     sample.decode_ms = 1e3 * static_cast<double>(sample.bytes) / kJpegBytesPerS;

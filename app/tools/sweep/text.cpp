@@ -6,6 +6,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/sweep/findings.h"
 #include "app/tools/sweep/results.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -128,9 +129,10 @@ std::string conditions_text(const SweepResults& results) {
 
 std::string results_text(const SweepOptions& options, const SweepPlan& plan,
                          const SweepResults& results) {
-  std::string text = fmt::format(
-      "{}: {} of {} runs; medians (minimum to maximum){}\n", options.name, results.rows.size(),
-      plan.whole, options.drop_first ? " without the first repetition of each cell" : "");
+  std::string text =
+      fmt::format("{}: {} of {}; medians (minimum to maximum){}\n", options.name,
+                  results.rows.size(), plural(plan.whole, "run"),
+                  options.drop_first ? " without the first repetition of each cell" : "");
   text += cells_text(options, plan, results);
   if (const std::string of = conditions_text(results); !of.empty()) {
     text += "conditions: " + of + "\n";
@@ -146,8 +148,8 @@ std::string plan_text(const SweepOptions& options, const SweepPlan& plan) {
   std::set<size_t> cells;
   for (const SweepRun& run : plan.runs) cells.insert(run.cell);
   for (const size_t cell : cells) result += text(options.matrix, plan.cells[cell].at) + "\n";
-  return result + fmt::format("{} cells, {} runs of `stoker {}`\n", cells.size(), plan.runs.size(),
-                              commands_text(plan));
+  return result + fmt::format("{}, {} of `stoker {}`\n", plural(cells.size(), "cell"),
+                              plural(plan.runs.size(), "run"), commands_text(plan));
 }
 
 }  // namespace stoker

@@ -18,6 +18,7 @@
 #include "io/core/system/file.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/experiment/data_options.h"
 #include "io/metrics/machine/system_stats.h"
 
@@ -191,8 +192,8 @@ class Tuning {
     const ShortRun run = runs_.run(overrides, length);
     TuneMeasured found{steady_pieces(run.directory, run.summary, from), device_limit(run.summary)};
     print_note(fmt::format(
-        "tune: {:5.1f} s  {}  {} workers  {} ahead  {}", runs_.spent_s(), candidate.loader,
-        candidate.workers, candidate.prefetch,
+        "tune: {:5.1f} s  {}  {}  {} ahead  {}", runs_.spent_s(), candidate.loader,
+        plural(candidate.workers, "worker"), candidate.prefetch,
         found.pieces.empty() ? "too short" : fmt::format("{:.1f} images/s", level(found.pieces))));
     return found;
   }

@@ -12,7 +12,8 @@ void add_train(const Command& program) {
       program.add("train", "Run an experiment. Its results are left in a run directory.");
   TrainArguments& arguments = command.run(train);
   command.config(arguments);
-  command.flag("-q,--quiet", arguments.quiet, "Print only warnings and errors. The results are in the run directory all the same: "
+  command.flag("-q,--quiet", arguments.quiet,
+               "Print only warnings and errors. The results are in the run directory all the same: "
                "`latest` in run.dir.");
 }
 
@@ -25,7 +26,8 @@ void add_launch(const Command& program) {
   command.argument("-n,--ranks", arguments.ranks, "Number of ranks. Each is a process.")
       .required()
       .range(1, 1024);
-  command.flag("-q,--quiet", arguments.quiet, "Print only warnings and errors. The results are in the run directory all the same: "
+  command.flag("-q,--quiet", arguments.quiet,
+               "Print only warnings and errors. The results are in the run directory all the same: "
                "`latest` in run.dir.");
 }
 

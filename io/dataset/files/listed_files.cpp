@@ -12,6 +12,7 @@
 #include "io/core/error.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/letters.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/dataset/class_names.h"
 #include "io/storage/keys.h"
@@ -203,12 +204,12 @@ void doubt_files(const FileRows& train, const FileRows& test, const Notify& noti
     }
   }
   if (contradicted > 0) {
-    notify(fmt::format("dataset: {} files have another label in another line: {}", contradicted,
-                       contradiction));
+    notify(fmt::format("dataset: another line has another label for {}: {}",
+                       plural(contradicted, "file"), contradiction));
   }
   if (both > 0) {
-    notify(fmt::format("dataset: {} files of {} are trained on as well, such as '{}'", both,
-                       test.name, shared));
+    notify(fmt::format("dataset: training takes {} of {} as well, such as '{}'",
+                       plural(both, "file"), test.name, shared));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "io/core/text/plural.h"
 #include "io/dataset/class_names.h"
 
 namespace stoker {
@@ -26,7 +27,8 @@ BadSample no_class(const ShardSample& sample, size_t classes, int64_t first,
                     "(dataset.label_offset)",
                     *sample.label, first));
   }
-  return none(fmt::format("its label is {}, and there are {} classes", *sample.label, classes));
+  return none(fmt::format("its label is {}, but the data set has {}", *sample.label,
+                          plural(classes, "class")));
 }
 
 }  // namespace

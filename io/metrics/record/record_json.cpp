@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/cache_verdict.h"
 #include "io/metrics/verdict/verdict.h"
 
@@ -145,7 +146,8 @@ Verdict stalled(const RunRecord& record) {
         fmt::format("{} operations under way on tier '{}'", tier.in_flight, tier.name));
   }
   const LoaderMeter::State& loader = record.loaders.front();
-  verdict.evidence.push_back(fmt::format("{} of {} workers busy", loader.busy, loader.workers));
+  verdict.evidence.push_back(
+      fmt::format("{} of {} busy", loader.busy, plural(loader.workers, "worker")));
   return verdict;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/verdict/finding.h"
 
 namespace stoker {
@@ -58,9 +59,9 @@ Finding stall(const Evidence& e, const Saves& saves) {
   Finding finding{"checkpoint_write", "", cost};
   finding.evidence = {fmt::format("checkpoints held the device up for {:.1f} % of its {:.1f} s",
                                   100 * cost, e.total_s),
-                      fmt::format("{:.0f} sets, each durable {:.2f} s after it was begun (median), "
+                      fmt::format("{}, each durable {:.2f} s after it was begun (median), "
                                   "with {:.2f} s of training between two",
-                                  saves.saved, saves.save_s, interval)};
+                                  plural(counted(saves.saved), "set"), saves.save_s, interval)};
   const bool direct = e.written.size() == 1;
   const bool async = e.snapshot == "async" || e.snapshot == "swap";
   const std::string fast = fast_tier(e);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "io/core/text/plural.h"
 #include "io/metrics/verdict/finding.h"
 
 namespace stoker {
@@ -35,8 +36,8 @@ Finding reporting(const Evidence& e, double host) {
   return {"reporting",
           "The trainer writes reports while the device waits: report less often.",
           cost,
-          {fmt::format("{:.2f} s of {:.1f} s are spent on reports, one every {} steps", e.log_s,
-                       e.wall_s, every)},
+          {fmt::format("{:.2f} s of {:.1f} s are spent on reports, one every {}", e.log_s, e.wall_s,
+                       plural(every, "step"))},
           {fmt::format("metrics.every_steps={}", kRarer * every)},
           "fewer metrics.sinks"};
 }

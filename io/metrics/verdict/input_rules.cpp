@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/verdict/finding.h"
 
 namespace stoker {
@@ -94,7 +95,8 @@ std::vector<std::string> decode_evidence(const Evidence& e) {
       fmt::format("{:.0f} % of the loader's work is decoding: {:.2f} ms a sample",
                   100 * e.decode_s / (e.read_s + e.decode_s),
                   1e3 * e.decode_s / std::max(1.0, e.reads)),
-      fmt::format("{} workers on {:g} cores", e.workers, e.cores)};
+      fmt::format("{} on {:g} {}", plural(e.workers, "worker"), e.cores,
+                  e.cores == 1 ? "core" : "cores")};
   if (e.own_cores) {
     lines.push_back(fmt::format("this process kept {:.1f} cores busy, others {:.1f}", *e.own_cores,
                                 e.others_cores.value_or(0)));
@@ -148,8 +150,8 @@ std::vector<std::string> pipeline_evidence(const Evidence& e) {
       fmt::format("late data cost the device {:.1f} % of its {:.1f} s", 100 * e.share(e.data_s),
                   e.total_s),
       fmt::format("reading and decoding all samples is {:.2f} s of work for one thread: {:.2f} s "
-                  "for {} workers, beside {:.2f} s of the device's",
-                  working, e.production_s(), e.workers, e.busy_s)};
+                  "for {}, beside {:.2f} s of the device's",
+                  working, e.production_s(), plural(e.workers, "worker"), e.busy_s)};
   if (e.works_ahead && working + e.wait_s > 0) {
     lines.push_back(fmt::format("the workers had nothing to do in {:.0f} % of their time",
                                 100 * e.wait_s / (working + e.wait_s)));

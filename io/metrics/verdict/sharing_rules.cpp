@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "io/core/text/plural.h"
 #include "io/metrics/verdict/finding.h"
 
 namespace stoker {
@@ -29,16 +30,15 @@ Findings shared_tier(const Evidence& e) {
   const double late = e.read_s > e.decode_s ? e.data_s : 0;
   const double lost = std::max(late, e.checkpoint_s);
   if (e.strangers <= 0 || lost <= 0) return {};
-  return {
-      {"shared_tier",
-       fmt::format("Tier '{}' is shared with {:.0f} process{} of other runs: its rate is divided "
-                   "between them.",
-                   e.shared_tier, e.strangers, e.strangers == 1 ? "" : "es"),
-       e.share(lost),
-       {fmt::format("{:.0f} processes used the emulated device of tier '{}' at a time",
-                    e.strangers + 1, e.shared_tier)},
-       {fmt::format("storage.{}.shared=false", e.shared_tier)},
-       "let one run at a time use the tier"}};
+  return {{"shared_tier",
+           fmt::format("Tier '{}' is shared with {} of other runs: its rate is divided "
+                       "between them.",
+                       e.shared_tier, plural(counted(e.strangers), "process")),
+           e.share(lost),
+           {fmt::format("{:.0f} processes used the emulated device of tier '{}' at a time",
+                        e.strangers + 1, e.shared_tier)},
+           {fmt::format("storage.{}.shared=false", e.shared_tier)},
+           "let one run at a time use the tier"}};
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "io/core/text/json.h"
-#include "io/core/text/number_of.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/idle.h"
 
 namespace stoker {
@@ -112,7 +112,7 @@ std::vector<std::string> overall(const Json& record, const Evidence& e) {
     lines.push_back(
         fmt::format("headspace: at most {:.0f} images/s, by {} that never paused and did not hold "
                     "each other up at the storage or the cores",
-                    e.reads / e.production_s(), number_of(e.workers, "worker")));
+                    e.reads / e.production_s(), plural(e.workers, "worker")));
   }
   const double paused = value_at(record, "segments_s.paused");
   if (paused > 0) {
@@ -124,8 +124,8 @@ std::vector<std::string> overall(const Json& record, const Evidence& e) {
   add_queues(record, lines);
   if (const std::string slow = straggler(record); !slow.empty()) lines.push_back(slow);
   if (e.strangers > 0) {
-    lines.push_back(fmt::format("{:.0f} processes of other runs used the emulated tier '{}'",
-                                e.strangers, e.shared_tier));
+    lines.push_back(fmt::format("{} of other runs used the emulated tier '{}'",
+                                plural(counted(e.strangers), "process"), e.shared_tier));
   }
   return lines;
 }
@@ -133,8 +133,8 @@ std::vector<std::string> overall(const Json& record, const Evidence& e) {
 // Why nothing can be said; empty: something can.
 std::string hindrance(const Evidence& e) {
   if (e.steps < kFewSteps || e.wall_s < kShort_s) {
-    return fmt::format("{} steps in {:.2f} s are too few: at least {} steps and {:g} s", e.steps,
-                       e.wall_s, kFewSteps, kShort_s);
+    return fmt::format("{} in {:.2f} s are too few: at least {} steps and {:g} s",
+                       plural(e.steps, "step"), e.wall_s, kFewSteps, kShort_s);
   }
   const double lost = e.total_s - e.busy_s;
   if (e.fill_s > 0.5 * lost && e.share(e.fill_s) > kModerateShare) {

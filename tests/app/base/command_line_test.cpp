@@ -69,6 +69,38 @@ TEST_F(Tool, a_slip_in_an_option_is_found) {
             "unknown option '--sise' (did you mean '--size'?)");
 }
 
+TEST_F(Tool, an_option_may_be_a_key_of_the_experiment) {
+  line.know_keys([](const std::string& word) {
+    return word == "batch_size" ? std::vector<std::string>{"loader.batch_size"}
+                                : std::vector<std::string>{};
+  });
+  const auto said = [this](const std::vector<std::string>& words) {
+    return error_of([&] { run(words); });
+  };
+  EXPECT_EQ(said({"x", "--batch-size", "8"}),
+            "unknown option '--batch-size' (known: --help, "
+            "--size, --threads, --fast, --slow, --steps)");
+  std::vector<std::string> overrides;
+  line.root().find("group")->find("work")->overrides(overrides);
+  EXPECT_EQ(said({"x", "--batch-size", "8"}),
+            "unknown option '--batch-size' (give loader.batch_size=8)");
+  EXPECT_EQ(said({"x", "--batch-size=8"}),
+            "unknown option '--batch-size' (give loader.batch_size=8)");
+  EXPECT_EQ(said({"x", "--batch-size"}),
+            "unknown option '--batch-size' (give loader.batch_size=VALUE)");
+}
+
+TEST_F(Tool, a_number_out_of_range_is_refused_in_few_digits) {
+  EXPECT_EQ(error_of([this] {
+              run({"x", "--steps", "0"});
+            }),
+            "--steps: must be a number above 0, got '0': see `tool group work --help`");
+  EXPECT_EQ(error_of([this] {
+              run({"x", "--threads", "5"});
+            }),
+            "--threads: must be from 1 to 4, got '5': see `tool group work --help`");
+}
+
 TEST_F(Tool, runs_nothing_after_a_usage_error) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{},

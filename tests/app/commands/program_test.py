@@ -223,7 +223,7 @@ class Commands(Program):
         self.assertEqual(self.stoker("describe", "prefetched").stdout, self.stoker("describe", "loader", "prefetched").stdout)
         # A tier and a device.
         self.assertEqual(self.json("describe", "emulated"), {kind: self.json("describe", kind, "emulated") for kind in ("storage", "device")})
-        self.assertIn("error: 'prefetchd' is no kind and no type (did you mean 'prefetched'?)",
+        self.assertIn("error: 'prefetchd' is neither a kind nor a type (did you mean 'prefetched'?)",
                       self.stoker("describe", "prefetchd", code=2).stderr)
         self.assertIn("(known: storage, ", self.stoker("describe", "zzzzzz", code=2).stderr)
 

@@ -106,6 +106,16 @@ class Hints(StokerTest):
         self.assertEqual(self.refused("trian", self.config), "unknown command 'trian' (did you mean 'train'?)")
         self.assertEqual(self.refused("train", self.config, "--quite"),
                          "unknown option '--quite' (did you mean '--quiet'?)")
+        self.assertEqual(self.refused("train", self.config, "--workers", "4"),
+                         "unknown option '--workers' (give loader.workers=4)")
+        self.assertEqual(self.refused("train", self.config, "--batch-size=8"),
+                         "unknown option '--batch-size' (give loader.batch_size=8)")
+        self.assertIn("--run DIRECTORY", self.refused("simulate", "machine.nodes=2"))
+        self.assertRegex(self.refused("describe", "storage", "thrott"), r"known: .*\); name a plug-in that has it by --plugin")
+        (self.dir / "configs").mkdir()
+        self.assertEqual(self.refused("train", "config/quickstart.yaml", code=3),
+                         "config/quickstart.yaml: there is no 'config' in . (did you mean 'configs'?)")
+        self.assertIn("(did you mean 'quickstart'?)", self.refused("check", "quikstart", code=3))
         self.assertEqual(self.refused("check", self.config, "loader"), "override 'loader': must look like a.b=value")
         self.assertEqual(self.refused("check", self.config, "storage.dta.root=x"),
                          "override 'storage.dta.root=x': storage.dta: it does not exist (did you mean 'data'?); to "

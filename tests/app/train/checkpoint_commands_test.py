@@ -257,7 +257,7 @@ class Bench(Commands):
 
     def test_it_prints_a_table_for_people(self):
         done = self.trial.stoker("bench", "checkpoint", self.trial.config, "--rounds", 1)
-        self.assertRegex(done.stdout, r"^1 saves of 1\.5 MB, checkpoint burst_buffer")
+        self.assertRegex(done.stdout, r"^1 save of 1\.5 MB, checkpoint burst_buffer")
 
     def test_without_checkpoints_there_is_nothing_to_measure(self):
         done = self.trial.stoker("bench", "checkpoint", self.trial.config, "checkpoint={type: none}", code=2)

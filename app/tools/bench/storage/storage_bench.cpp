@@ -11,6 +11,7 @@
 #include "app/tools/bench/storage/storage.h"
 #include "app/tools/bench/storage/storage_fit.h"
 #include "app/tools/bench/tier_conditions.h"
+#include "io/core/text/plural.h"
 #include "io/experiment/data_options.h"
 #include "io/storage/keys.h"
 
@@ -171,11 +172,11 @@ ExitCode print_storage(const StorageBenchInfo& info, const std::vector<StorageRe
     }
   }
   const std::string text = fmt::format(
-      "{}{}  {} rounds after one that does not count, medians; MB/s = bytes of all / time until "
+      "{}{}  {} after one that does not count, medians; MB/s = bytes of all / time until "
       "the last thread was done;\n  first-done = bytes moved by all until the first was done / "
       "that time; {}{}\n",
-      conditions_text(info, first), table.text(2), results.front().rounds.size(), cache_text(first),
-      first.sync ? "; writes end with fsync" : "");
+      conditions_text(info, first), table.text(2), plural(results.front().rounds.size(), "round"),
+      cache_text(first), first.sync ? "; writes end with fsync" : "");
   return print_result(as_json, json, text);
 }
 
@@ -197,7 +198,8 @@ ExitCode print_storage_fit(const StorageBenchInfo& info, const StorageWorkload& 
                   conditions_text(info, like), cache_text(like), points.text(2), 100 * result.worst,
                   100 * result.mean);
   if (result.left_out > 0) {
-    text += fmt::format("  {} rounds did not begin cold and are left out\n", result.left_out);
+    text +=
+        fmt::format("  {} left out that did not begin cold\n", plural(result.left_out, "round"));
   }
   if (result.fit.queue_depth_unseen) {
     text += "  queue_depth: at least so many; more threads would tell\n";

@@ -10,7 +10,7 @@
 #include "app/base/statistics.h"
 #include "app/tools/bench/rounds.h"
 #include "io/core/error.h"
-#include "io/core/text/number_of.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -58,7 +58,7 @@ TierPoint point_of(const Measurement& measurement) {
 std::string words_of(const TierPoint& point) {
   return fmt::format("{} {} of {} bytes by {}", point.random ? "random" : "sequential",
                      point.write ? "writes" : "reads", point.bytes,
-                     number_of(point.threads, "thread"));
+                     plural(point.threads, "thread"));
 }
 
 // The same with other threads; null: no point is.

@@ -16,6 +16,7 @@
 #include "io/checkpoint/sets/set_store.h"
 #include "io/core/parallel.h"
 #include "io/core/system/memory.h"
+#include "io/core/text/plural.h"
 #include "io/metrics/clock.h"
 #include "io/storage/storage.h"
 
@@ -201,10 +202,11 @@ std::string checkpoint_text(const CheckpointBenchmark& result) {
     table.note(fmt::format("tier {}: loaded at {:.2f} of its own rate ({:.2f} to {:.2f})",
                            tier.tier, share.median, share.min, share.max));
   }
-  return fmt::format(
-      "{} saves of {:.1f} MB, checkpoint {} ({}), durability {}, {} threads ({} read), on {}\n{}",
-      result.saves.size(), megabytes, result.type, result.info.snapshot, result.info.durability,
-      result.info.threads, result.info.readers, result.device, table.text(2));
+  return fmt::format("{} of {:.1f} MB, checkpoint {} ({}), durability {}, {} ({} read), on {}\n{}",
+                     plural(result.saves.size(), "save"), megabytes, result.type,
+                     result.info.snapshot, result.info.durability,
+                     plural(result.info.threads, "thread"), result.info.readers, result.device,
+                     table.text(2));
 }
 
 CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& arguments) {

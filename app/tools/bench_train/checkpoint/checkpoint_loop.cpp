@@ -12,6 +12,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/bench_train/checkpoint/checkpoint.h"
 #include "app/tools/bench_train/checkpoint/saved_model.h"
+#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {
@@ -142,15 +143,15 @@ ExitCode bench_checkpoint_loop(const CheckpointBenchArguments& arguments) {
   if (beside) json["loader_batches"] = beside->batches();
   return print_result(
       arguments.json, json,
-      fmt::format(
-          "{} saves of {:.1f} MB, checkpoint {} ({}), {} threads; steps of {} ms, every {}. "
-          "with a save, {}\n{}",
-          arguments.rounds, 1e-6 * static_cast<double>(bytes), options.checkpoint.type(),
-          info.snapshot, info.threads, arguments.step_ms, arguments.every,
-          beside ? fmt::format("beside the loader {} (at {} batches)", options.loader.type(),
-                               beside->batches())
-                 : "nothing beside it",
-          table.text(2)));
+      fmt::format("{} of {:.1f} MB, checkpoint {} ({}), {}; steps of {} ms, every {}. "
+                  "with a save, {}\n{}",
+                  plural(arguments.rounds, "save"), 1e-6 * static_cast<double>(bytes),
+                  options.checkpoint.type(), info.snapshot, plural(info.threads, "thread"),
+                  arguments.step_ms, arguments.every,
+                  beside ? fmt::format("beside the loader {} (at {} batches)",
+                                       options.loader.type(), beside->batches())
+                         : "nothing beside it",
+                  table.text(2)));
 }
 
 }  // namespace stoker

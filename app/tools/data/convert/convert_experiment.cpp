@@ -16,6 +16,7 @@
 #include "io/core/error.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 
@@ -159,14 +160,15 @@ ExitCode print_conversion(const ConvertArguments& arguments, const ConvertResult
        {"bytes", result.bytes},
        {"verified", result.complete_before || !arguments.no_verify},
        {"experiment", to_json(experiment)}},
-      fmt::format(
-          "{}{} samples, {} of them damaged, {} bad ones left out, {} shards{}, {} bytes{}. "
-          "{}To train on them:\n\n{}\n",
-          result.complete_before ? "complete already: " : "", result.samples,
-          result.tolerated.size(), result.left_out.size(), result.shards,
-          result.found > 0 ? fmt::format(" ({} were there)", result.found) : "", result.bytes,
-          arguments.no_verify && !result.complete_before ? ", not verified" : ", verified",
-          left_out_text(result.left_out), to_yaml(experiment)));
+      fmt::format("{}{}, {} of them damaged, {} left out, {}{}, {}{}. "
+                  "{}To train on them:\n\n{}\n",
+                  result.complete_before ? "complete already: " : "",
+                  plural(result.samples, "sample"), result.tolerated.size(),
+                  plural(result.left_out.size(), "bad one"), plural(result.shards, "shard"),
+                  result.found > 0 ? fmt::format(" ({} were there)", result.found) : "",
+                  plural(result.bytes, "byte"),
+                  arguments.no_verify && !result.complete_before ? ", not verified" : ", verified",
+                  left_out_text(result.left_out), to_yaml(experiment)));
 }
 
 }  // namespace

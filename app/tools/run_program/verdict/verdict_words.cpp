@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/tools/run_program/verdict/program_verdict.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -144,8 +145,9 @@ void add_file_evidence(const VerdictMatter& matter, ProgramVerdict& verdict) {
   double all = 0;
   for (const BlockedOn& file : files) all += file.seconds;
   if (all > 0) {
-    verdict.evidence.push_back(fmt::format(
-        "threads were blocked for {:.2f} s in sum; looks met them on {} files", all, files.size()));
+    verdict.evidence.push_back(
+        fmt::format("threads were blocked for {:.2f} s in sum; looks met them on {}", all,
+                    plural(files.size(), "file")));
   }
   for (size_t i = 0; i < std::min(files.size(), kLines); ++i) {
     if (files[i].seconds < kLargePart * all) break;

@@ -8,6 +8,7 @@
 
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
+#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/core/wire/tfrecord.h"
 #include "io/dataset/formats/tfrecord/example.h"
@@ -34,7 +35,7 @@ std::string kind_of(const ExampleFeature& feature) {
   if (feature.kind == Kind::none) return "missing";
   if (feature.kind == Kind::floats) return "floats";
   const char* const kind = feature.kind == Kind::bytes ? "string" : "number";
-  return fmt::format("{} {}{}", feature.count, kind, feature.count == 1 ? "" : "s");
+  return plural(feature.count, kind);
 }
 
 Bytes image_of(const ExampleFeature& feature, const std::string& name) {

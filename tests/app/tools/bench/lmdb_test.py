@@ -64,7 +64,7 @@ class BenchLmdb(StokerTest):
 
     def test_the_text_says_what_holds_for_the_figures(self):
         text = self.bench("--readers=lmdb,lmm", "--ranks=1", "--rounds=1", "--steps=4").stdout
-        for words in ("1 rounds of 4 steps of 64 of 1300 records of 3083 bytes", "read-ahead of mapped files: yes",
+        for words in ("1 round of 4 steps of 64 of 1300 records of 3083 bytes", "read-ahead of mapped files: yes",
                       "page cache: dropped of this file before each run", "ranks open the file together", "published: "):
             self.assertIn(words, text)
 

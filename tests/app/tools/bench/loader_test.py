@@ -127,7 +127,7 @@ class BenchLoader(StokerTest):
 
     def test_text_and_json_name_the_same_workers(self):
         self.assertEqual(self.measure("--quick", "loader.type=sync")["workers"], 1)
-        self.assertTrue(re.search(r", 1 workers\n", self.run_it("--quick", "loader.type=sync")))
+        self.assertTrue(re.search(r", 1 worker\n", self.run_it("--quick", "loader.type=sync")))
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ class BenchTrain(StokerTest):
     def test_a_device_that_computes_nothing_is_refused(self):
         done = self.bench("device={type: emulated, step_ms: 1}", code=2)
         self.assertIn("bench train: an emulated device computes nothing", done.stderr)
+        self.assertNotIn("round 1", done.stderr)
 
     def test_a_threshold_is_for_the_comparison_only(self):
         self.assertIn("--bare", self.bench("--at-most=1", code=2).stderr)

@@ -4,7 +4,7 @@ import struct
 import subprocess
 import unittest
 
-from stoker import BUILD, StokerTest, with_packages
+from stoker import BUILD, SOURCE, StokerTest, with_packages
 
 with_packages("numpy", "safetensors")  # which other tests have already
 import numpy  # noqa: E402  pylint: disable=wrong-import-position
@@ -65,6 +65,11 @@ class ImportDlio(StokerTest):
         self.assertEqual(experiment["dataset"]["type"], "tfrecord")
         self.assertEqual(experiment["dataset"]["readers"], 6)
         self.assertEqual((experiment["loader"]["order"], experiment["loader"]["window"]), ("shards", 2))
+
+    def test_an_experiment_of_ours_is_refused(self):
+        for name in ("quickstart", "checkpoint"):
+            said = self.stoker("import-dlio", SOURCE / f"configs/{name}.yaml", code=2).stderr
+            self.assertIn("this is an experiment of Stoker, not a workload of DLIO", said)
 
     def test_checkpoints_become_a_command(self):
         text = self.stoker("import-dlio", HERE / "llama3_8b.yaml").stdout

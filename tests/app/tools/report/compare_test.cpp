@@ -160,7 +160,7 @@ TEST_F(Compare, a_run_that_shared_an_emulated_tier_is_not_comparable) {
   const Comparison found = between(a, run(185));
   EXPECT_EQ(found.verdict, CompareVerdict::not_comparable);
   EXPECT_THAT(found.reasons.front(),
-              testing::HasSubstr("shared the emulated tier 'data' with 1 processes of other runs"));
+              testing::HasSubstr("shared the emulated tier 'data' with 1 process of other runs"));
   summary["local_ranks"] = 2;
   EXPECT_EQ(between(a, run(100)).verdict, CompareVerdict::same);
 }

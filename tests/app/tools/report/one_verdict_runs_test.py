@@ -96,7 +96,7 @@ class OneVerdictTest(DoctorRuns):
         other.wait_for("images/s|steps")
         run = self.check(name, overrides)
         other.kill()
-        self.assertIn("is used by 1 processes beside this run", (run / "log.txt").read_text())
+        self.assertIn("is used by 1 process beside this run", (run / "log.txt").read_text())
         self.assertEqual(self.json("doctor", run)["cause"], "shared_tier")
         yield name, run
         if not LONG:

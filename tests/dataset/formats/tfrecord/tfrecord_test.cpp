@@ -143,7 +143,7 @@ TEST(TFRecord, a_sample_that_can_not_be_used_is_a_bad_one) {
             "unsupported: its feature 'image/encoded' is 2 strings, and has to be one string of "
             "bytes (dataset.image)");
   EXPECT_EQ(records.bad(5), "corrupt: it is no protocol buffer: it ends too early");
-  EXPECT_EQ(records.bad(7), "corrupt: its label is 9, and there are 1 classes");
+  EXPECT_EQ(records.bad(7), "corrupt: its label is 9, but the data set has 1 class");
   EXPECT_EQ(records.bad(8), "");
   EXPECT_EQ(data.info(Split::train, 0).label, -1);
   EXPECT_EQ(data.info(Split::train, 7).label, -1);
