@@ -253,7 +253,7 @@ const std::string& scalar_text(const Section& at, std::string_view expected) {
   if (node.kind == Node::Kind::scalar) return node.scalar;
   const char* got = node.kind == Node::Kind::sequence  ? "a list"
                     : node.kind == Node::Kind::mapping ? "a mapping"
-                    : expected.starts_with("a path")
+                    : expected == Scalar<Path>::expected
                         ? "nothing, as ~ alone is in YAML: the home directory is ~/"
                         : "nothing";
   at.fail(fmt::format("must be {}, got {}", expected, got));
@@ -266,6 +266,7 @@ void fail_expected(const Section& at, std::string_view expected,
   const std::string& text = at.node().scalar;
   std::string why = did_you_mean(text, words);
   if (octal_surprise(text)) why = " (a leading zero is ambiguous: drop it)";
+  if (expected == Scalar<Path>::expected) why = " (is the ${VARIABLE} in it set?)";
   at.fail(fmt::format("must be {}, got '{}'{}", expected, text, why));
 }
 

@@ -198,7 +198,7 @@ struct Scalar<Path> {
   static bool parse(const std::string& text, Path& out);
   static std::string format(const Path& value) { return to_text(value.value); }
   static constexpr bool any_text = true;
-  static constexpr const char* expected = "a path (is the ${VARIABLE} in it set?)";
+  static constexpr const char* expected = "a path";
 };
 
 // The name of a tier under storage:; checked against ConfigContext::tiers while it is read. A
