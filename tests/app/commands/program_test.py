@@ -226,6 +226,10 @@ class Commands(Program):
         self.assertIn("error: 'prefetchd' is neither a kind nor a type (did you mean 'prefetched'?)",
                       self.stoker("describe", "prefetchd", code=2).stderr)
         self.assertIn("(known: storage, ", self.stoker("describe", "zzzzzz", code=2).stderr)
+        text = self.stoker("describe").stdout
+        self.assertIn(" list of a path; default", text)
+        for line in text.splitlines()[1:]:
+            self.assertTrue(line.startswith("  "), line)
 
     def test_environment_says_of_each_part_whether_it_works_or_why_not(self):
         said = self.json("environment")

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/tools/report/run_files.h"
@@ -33,6 +34,16 @@ RunFiles input_bound() {
                                      "wait": {"duration_s": {"count": 0, "sum": 0}}}}},
     "process": {"cores": 3.9}, "system": {"busy_cores": 3.95}})");
   return run;
+}
+
+TEST(VerdictOfARun, headspace_is_a_bound) {
+  const Verdict found = verdict_of(input_bound());
+  EXPECT_NE(std::ranges::find(found.evidence,
+                              "headspace: at most 328 images/s, by 4 workers that never paused and "
+                              "did not hold each other up at the storage or the cores"),
+            found.evidence.end());
+  EXPECT_EQ(title_of(std::string("input_bound")), "Input-bound");
+  EXPECT_EQ(title_of("2 of 3 within"), "2 of 3 within");
 }
 
 TEST(VerdictOfARun, a_run_that_failed_or_is_too_short_is_not_judged) {
