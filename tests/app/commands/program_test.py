@@ -206,7 +206,7 @@ class Commands(Program):
     def test_check_finds_what_is_wrong(self):
         done = self.stoker("check", self.config, "loader.worker=3", code=2)
         self.assertIn("loader: unknown key 'worker' (did you mean 'workers'?)", done.stderr)
-        self.assertIn("no_such.yaml: cannot be read",
+        self.assertIn("no_such.yaml: there is no 'no_such.yaml' in .",
                       self.stoker("check", "no_such.yaml", code=3).stderr)
 
     def test_list_and_describe(self):

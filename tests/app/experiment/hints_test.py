@@ -111,7 +111,7 @@ class Hints(StokerTest):
         self.assertEqual(self.refused("train", self.config, "--batch-size=8"),
                          "unknown option '--batch-size' (give loader.batch_size=8)")
         self.assertIn("--run DIRECTORY", self.refused("simulate", "machine.nodes=2"))
-        self.assertRegex(self.refused("describe", "storage", "thrott"), r"known: .*\); name a plug-in that has it by --plugin")
+        self.assertRegex(self.refused("describe", "storage", "thrott"), r"known: .*\)[:;] name a plug-in that has it by --plugin")
         (self.dir / "configs").mkdir()
         self.assertEqual(self.refused("train", "config/quickstart.yaml", code=3),
                          "config/quickstart.yaml: there is no 'config' in . (did you mean 'configs'?)")
