@@ -71,7 +71,7 @@ class BenchShape(StokerTest):
                                  ((*SMALL, "--loop"), "--loop"),
                                  (("--rank", "1"), "--shape")]:
             self.assertIn(words, self.bench(self.config, *arguments, code=2).stderr)
-        self.assertIn("there is no such folder\nhint: make it first", self.bench(self.dir / "new", "--shape", "llama3-8b", code=3).stderr)
+        self.assertIn("there is no such folder: make it first", self.bench(self.dir / "new", "--shape", "llama3-8b", code=3).stderr)
 
 
 if __name__ == "__main__":
