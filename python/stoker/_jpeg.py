@@ -35,5 +35,12 @@ def decode_jpeg(data: Any, size: int = 224, **options: Any) -> Array:
 
     Raises stoker.Error with code 4 for bytes that are no whole JPEG, and 2 for options. Any thread; the GIL is released.
     """
-    key = json.dumps({"type": "jpeg", "size": size, **options}, sort_keys=True, default=_plain)
+    sections: dict[str, Any] = {"type": "jpeg", "size": size}
+    for name, value in options.items():
+        *above, last = name.split(".")
+        section = sections
+        for part in above:
+            section = section.setdefault(part, {})
+        section[last] = value
+    key = json.dumps(sections, sort_keys=True, default=_plain)
     return Array(_decoder(key).decode(data))

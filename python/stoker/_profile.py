@@ -44,7 +44,7 @@ class profile:  # noqa: N801
         The log; None: there is none.
     exclude
         Beginnings of paths that do not count. None: where the system has its programs, libraries and settings (/usr/, /lib/,
-        /etc/, /dev/, ...) and Python's own files (sys.prefix). ``remarks`` name those of them that files were opened below.
+        /etc/, /dev/, ...) and Python's own files (sys.prefix). ``remarks`` name them.
     include
         Beginnings of paths that count all the same.
 
@@ -95,6 +95,7 @@ class profile:  # noqa: N801
         self._forks = _forks
         exclude = [*_SYSTEM, *_own_folders()] if self._exclude is None else list(self._exclude)
         self._core = _core.Profile(exclude, list(self._include))
+        self._left_out = exclude
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
@@ -113,6 +114,8 @@ class profile:  # noqa: N801
         if self._path is not None:
             os.environ.pop(_FOLDER, None)
         self.summary = json.loads(core.end(self._path))
+        if self._left_out:
+            self.summary["remarks"].append(f"left out by name: files below {', '.join(self._left_out)} (include=[...] counts them)")
         forked = _forks - self._forks
         if forked:
             self.summary["remarks"].insert(
