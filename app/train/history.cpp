@@ -8,17 +8,11 @@
 
 #include "app/train/lifetime.h"
 #include "io/core/text/json.h"
+#include "io/experiment/batch_identity.h"
 #include "io/metrics/record/record_json.h"
 
 namespace stoker {
 namespace {
-
-using Settings = std::map<std::string, std::string>;
-
-Settings settings(const Node& tree) {
-  const FlatTree values = flat(tree);
-  return {values.begin(), values.end()};
-}
 
 // Keys that have no part in the course of the training. Its length has a part only if the learning
 // rate depends on it.
@@ -29,14 +23,6 @@ std::vector<std::string> irrelevant_keys(const ExperimentOptions& options) {
     keys.insert(keys.end(), {"training.max_steps", "training.epochs"});
   }
   return keys;
-}
-
-nlohmann::json to_json(const DataIdentity::Samples& samples) {
-  return {{"count", samples.count}, {"hash", samples.hash}};
-}
-
-DataIdentity::Samples samples_of(const nlohmann::json& json) {
-  return {whole_number(json.at("count")), json.at("hash")};
 }
 
 // What `read` makes of a checkpoint's record.
@@ -72,12 +58,7 @@ nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& optio
                          {"totals", totals_json(history)},
                          {"evaluations", history.evaluations},
                          {"digest_chain", history.digest_chain},
-                         {"data",
-                          {{"classes", data.classes},
-                           {"classes_hash", data.classes_hash},
-                           {"names", data.names},
-                           {"train", to_json(data.train)},
-                           {"test", to_json(data.test)}}},
+                         {"data", data},
                          {"config_hash", config_hash(options)},
                          {"config", resolved_yaml(options)}};
   json.update(to_json(history.failures));
@@ -118,15 +99,7 @@ RunHistory run_history(const nlohmann::json& training) {
 std::optional<DataIdentity> trained_on(const nlohmann::json& training) {
   const auto data = training.find("data");
   if (data == training.end()) return std::nullopt;
-  return parsed([&] {
-    DataIdentity identity;
-    identity.classes = whole_number(data->at("classes"));
-    identity.classes_hash = data->at("classes_hash");
-    identity.names = data->at("names").get<std::vector<std::string>>();
-    identity.train = samples_of(data->at("train"));
-    identity.test = samples_of(data->at("test"));
-    return std::optional(identity);
-  });
+  return parsed([&] { return std::optional(data->get<DataIdentity>()); });
 }
 
 TrainingPosition resumed_position(const RunHistory& history, const ExperimentOptions& options,
@@ -176,26 +149,8 @@ std::vector<std::string> config_differences(const nlohmann::json& training,
                                             const ExperimentOptions& options) {
   const auto saved = training.find("config");
   if (saved == training.end() || !saved->is_string()) return {};
-  Settings before =
-      settings(parse_yaml(saved->get<std::string>(), "the checkpoint's configuration"));
-  const Settings now = settings(dump_struct(options));
-  const auto irrelevant = [keys = irrelevant_keys(options)](const std::string& path) {
-    return std::ranges::any_of(
-        keys, [&](const std::string& key) { return path == key || path.starts_with(key + "."); });
-  };
-  std::vector<std::string> differences;
-  for (const auto& [path, value] : now) {
-    const auto old = before.find(path);
-    const std::string was = old == before.end() ? "absent" : old->second;
-    if (was != value && !irrelevant(path)) {
-      differences.push_back(path + ": " + was + " -> " + value);
-    }
-    if (old != before.end()) before.erase(old);
-  }
-  for (const auto& [path, value] : before) {
-    if (!irrelevant(path)) differences.push_back(path + ": " + value + " -> absent");
-  }
-  return differences;
+  return differences(flat(parse_yaml(saved->get<std::string>(), "the checkpoint's configuration")),
+                     flat(dump_struct(options)), irrelevant_keys(options));
 }
 
 }  // namespace stoker

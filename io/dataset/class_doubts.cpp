@@ -3,37 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <string_view>
 
 #include "io/core/config/suggestion.h"
 #include "io/core/text/letters.h"
+#include "io/dataset/data_parts.h"
 
 namespace stoker {
 namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
-
-// "seg_TrainSet2017" has the words seg, train and set.
-std::vector<std::string> words_of(const std::string& name) {
-  std::vector<std::string> words;
-  char before = ' ';
-  for (const char c : name) {
-    const bool begins = !is_letter(before) || (is_capital(c) && !is_capital(before));
-    if (is_letter(c) && begins) words.emplace_back();
-    if (is_letter(c)) words.back() += lower_case(std::string_view(&c, 1));
-    before = c;
-  }
-  return words;
-}
-
-bool has_word(const std::string& name, std::initializer_list<std::string_view> wanted) {
-  return std::ranges::any_of(words_of(name), [&](const std::string& word) {
-    return std::ranges::find(wanted, word) != wanted.end();
-  });
-}
 
 // Whether these are numbers that stand in the order of text: "1", "10", "2".
 bool sorted_as_text(const std::vector<std::string>& names) {
@@ -74,13 +52,6 @@ std::string without_accents(std::string_view text) {
 std::string folded(const std::string& name) { return lower_case(without_accents(trimmed(name))); }
 
 }  // namespace
-
-bool names_training_part(const std::string& name) { return has_word(name, {"train", "training"}); }
-
-bool names_testing_part(const std::string& name) {
-  return has_word(name, {"test", "testing", "val", "valid", "validation", "eval", "evaluation",
-                         "dev", "holdout", "pred", "unlabeled", "unlabelled"});
-}
 
 void doubt_classes(const std::vector<std::string>& classes, const Notify& notify) {
   if (!notify) return;

@@ -9,11 +9,6 @@
 
 namespace stoker {
 
-// Whether a folder of this name is a part of a data set, and no class: "train", "val2017",
-// "seg_test", "Validation".
-bool names_training_part(const std::string& name);
-bool names_testing_part(const std::string& name);
-
 // Tells, a line for each: that there is one class alone, that classes differ in the case of letters
 // or in blanks alone, that a class has no name, that all are numbers in the order of text ("10"
 // before "2"), or named as the parts of a data set.

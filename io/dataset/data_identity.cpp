@@ -4,8 +4,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "io/core/text/json.h"
 #include "io/core/text/plural.h"
 
 namespace stoker {
@@ -19,7 +21,10 @@ uint64_t hash_of(const std::string& text, uint64_t before) {
 }
 
 DataIdentity::Samples samples_of(const Dataset& dataset, Split split) {
-  return {dataset.size(split), fmt::format("{:016x}", hash_samples(dataset, split, {}, 0))};
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < dataset.size(split); ++i) labels.push_back(dataset.info(split, i).label);
+  return {dataset.size(split), fmt::format("{:016x}", hash_samples(dataset, split, {}, 0)),
+          fmt::format("{:016x}", XXH3_64bits(labels.data(), labels.size() * sizeof labels[0]))};
 }
 
 std::string difference(const char* what, const DataIdentity::Samples& before,
@@ -31,7 +36,42 @@ std::string difference(const char* what, const DataIdentity::Samples& before,
   return fmt::format("as many {} samples, but other keys, sizes or labels", what);
 }
 
+std::string label_difference(const char* what, const DataIdentity::Samples& before,
+                             const DataIdentity::Samples& now) {
+  if (before.count != now.count) return difference(what, before, now);
+  if (before.labels == now.labels) return "";
+  return fmt::format("as many {} samples, but other labels", what);
+}
+
+std::string joined(const std::string& train, const std::string& test) {
+  return train + (train.empty() || test.empty() ? "" : "; ") + test;
+}
+
 }  // namespace
+
+void to_json(nlohmann::json& json, const DataIdentity& identity) {
+  const auto samples = [](const DataIdentity::Samples& of) {
+    return nlohmann::json{{"count", of.count}, {"hash", of.hash}, {"labels", of.labels}};
+  };
+  json = {{"classes", identity.classes},
+          {"classes_hash", identity.classes_hash},
+          {"names", identity.names},
+          {"train", samples(identity.train)},
+          {"test", samples(identity.test)}};
+}
+
+void from_json(const nlohmann::json& json, DataIdentity& identity) {
+  const auto samples = [&](const char* split) {
+    const nlohmann::json& of = json.at(split);
+    return DataIdentity::Samples{whole_number(of.at("count")), of.at("hash"),
+                                 of.value("labels", std::string())};
+  };
+  identity.classes = whole_number(json.at("classes"));
+  identity.classes_hash = json.at("classes_hash");
+  identity.names = json.at("names").get<std::vector<std::string>>();
+  identity.train = samples("train");
+  identity.test = samples("test");
+}
 
 uint64_t hash_names(const std::vector<std::string>& names) {
   uint64_t hash = 0;
@@ -79,9 +119,13 @@ std::string other_classes(const DataIdentity& before, const DataIdentity& now) {
 }
 
 std::string other_samples(const DataIdentity& before, const DataIdentity& now) {
-  const std::string train = difference("training", before.train, now.train);
-  const std::string test = difference("test", before.test, now.test);
-  return train + (train.empty() || test.empty() ? "" : "; ") + test;
+  return joined(difference("training", before.train, now.train),
+                difference("test", before.test, now.test));
+}
+
+std::string other_labels(const DataIdentity& before, const DataIdentity& now) {
+  return joined(label_difference("training", before.train, now.train),
+                label_difference("test", before.test, now.test));
 }
 
 }  // namespace stoker

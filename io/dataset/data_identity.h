@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +18,12 @@ struct DataIdentity {
   int64_t classes = 0;
   std::string classes_hash;
   std::vector<std::string> names;
-  // Of the keys, sizes and labels of a split's samples, in their order.
+  // Of the keys, sizes and labels of a split's samples, in their order; and of the labels alone,
+  // which other formats of the same data have, too (empty: it was not kept).
   struct Samples {
     int64_t count = 0;
     std::string hash;
+    std::string labels;
   };
   Samples train;
   Samples test;
@@ -32,7 +35,12 @@ DataIdentity identity_of(const Dataset& dataset);
 // What differs, in words: "class 3 was 'dog' and is 'doge'"; "1001 training samples instead of
 // 1000". Empty: nothing does. Pure.
 std::string other_classes(const DataIdentity& before, const DataIdentity& now);
+std::string other_labels(const DataIdentity& before, const DataIdentity& now);
 std::string other_samples(const DataIdentity& before, const DataIdentity& now);
+
+// As JSON, and back. nlohmann::json::exception where it is not what the first wrote.
+void to_json(nlohmann::json& json, const DataIdentity& identity);
+void from_json(const nlohmann::json& json, DataIdentity& identity);
 
 // XXH3-64 of labels, sizes and keys of the split's samples, in this order (empty: their own), going
 // on from a hash of what comes before; and of names.

@@ -62,6 +62,7 @@ Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const I
 Pipeline::~Pipeline() { cancel(); }
 
 void Pipeline::start(int64_t epoch, int64_t first_batch) {
+  check_place(epoch, first_batch);
   const Position position{epoch, first_batch};
   // The trainer may stop asking at the last batch. The pipeline then stands at the end of the
   // epoch, which is the same place as the begin of the next one.
@@ -141,7 +142,9 @@ void Pipeline::open(PendingBatch& pending, int64_t samples) {
 }
 
 void Pipeline::submit_ahead() {
-  while (pending_.size() < ahead_ && (over_epochs_ || submitted_.batch < batches())) submit();
+  // An empty split has nothing ahead, in no epoch.
+  const auto more = [&] { return over_epochs_ ? batches() > 0 : submitted_.batch < batches(); };
+  while (pending_.size() < ahead_ && more()) submit();
 }
 
 void Pipeline::submit(int64_t samples) {

@@ -16,9 +16,9 @@ void ReadHints::about_to_read(const EpochOrder& order, int64_t begin, int64_t en
                            std::span(order.samples).subspan(static_cast<size_t>(begin), places));
   }
   const int64_t own = std::ssize(order.reading);
-  if (epoch_ <= order.epoch) say(order, begin, end + (ahead_ ? order.stretch : 0));
+  if (!epoch_ || epoch_ <= order.epoch) say(order, begin, end + (ahead_ ? order.stretch : 0));
   if (ahead_ && epoch_ == order.epoch && said_ == own) {
-    next_ = sampler_.order(order.epoch + 1);
+    next_ = sampler_.order(order.epoch.value() + 1);
     say(next_, 0, 1);
   }
 }
@@ -44,7 +44,7 @@ void ReadHints::say(const EpochOrder& order, int64_t from, int64_t end) {
 void ReadHints::forget() {
   if (any_) dataset_.expect(split_, {});
   any_ = false;
-  epoch_ = -1;
+  epoch_.reset();
   next_ = {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "io/dataset/dataset.h"
 #include "io/loader/sampler.h"
@@ -32,7 +33,7 @@ class ReadHints {
   const Split split_;
   const bool ahead_;
   bool any_ = false;    // was anything said?
-  int64_t epoch_ = -1;  // of the order that was announced last
+  std::optional<int64_t> epoch_;  // of the order that was announced last
   int64_t said_ = 0;    // up to which place of it was announced
   EpochOrder next_;
 };

@@ -146,20 +146,30 @@ void Sampler::check_ranks() const {
   }
 }
 
+void check_place(int64_t epoch, int64_t batch) {
+  if (epoch >= 0 && batch >= 0) return;
+  throw Error(ExitCode::config,
+              fmt::format("loader: epochs and batches are counted from 0: there is no batch {} of "
+                          "epoch {}",
+                          batch, epoch));
+}
+
 BatchPart Sampler::part(int64_t batch) const {
   const auto [full_begin, full_end] = shard_.places(options_.batch_size);
   BatchPart part;
   part.begin = batch * (full_end - full_begin);
-  part.whole = std::min(options_.batch_size, samples_ - batch * options_.batch_size);
+  part.whole = std::clamp(samples_ - batch * options_.batch_size, int64_t{0}, options_.batch_size);
   const auto [begin, end] = shard_.places(part.whole);
   // A rank without a sample in the last, smaller batch gets a filler, because all ranks must take
   // part in the exchange of gradients. It is computed and counts nothing.
-  part.filler = begin == end;
+  part.filler = begin == end && part.whole > 0;
   part.size = part.filler ? 1 : end - begin;
   return part;
 }
 
 EpochOrder Sampler::order(int64_t epoch) const {
+  check_place(epoch, 0);
+  if (batches_ == 0) return {epoch, false, {}};
   if (shuffled_ && options_.order == SampleOrder::shards) return of_shards(epoch);
   EpochOrder order{epoch, shuffled_ && (files_->count() == 0 || files_->count() == samples_), {}};
   if (dealt_) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "io/core/random.h"
@@ -14,7 +15,7 @@ class SampleFiles;
 
 // The indices of one epoch in the order in which this rank trains on them. A value.
 struct EpochOrder {
-  int64_t epoch = -1;  // -1: none
+  std::optional<int64_t> epoch = {};  // nothing: no order has been computed yet
   // false: neighbours lie side by side, and are best read so.
   bool scattered = false;
   // This rank's, in the order of its batches.
@@ -25,6 +26,9 @@ struct EpochOrder {
   std::vector<int64_t> reading = {};
   int64_t stretch = 0;
 };
+
+// Error(ExitCode::config) where a place in the run is none: epochs and batches are counted from 0.
+void check_place(int64_t epoch, int64_t batch);
 
 // The part of a batch that one rank has. A value.
 struct BatchPart {
@@ -69,9 +73,10 @@ class Sampler {
 
   // The number of batches in every epoch; the same for all ranks.
   int64_t batches() const { return batches_; }
-  // The part of this rank.
+  // The part of this rank. A batch that the epoch does not have is empty: it has no filler either.
   BatchPart part(int64_t batch) const;
-  // Computes the order of an epoch: proportional to all samples, so the caller keeps it.
+  // Computes the order of an epoch: proportional to all samples, so the caller keeps it. Empty where
+  // there is no batch. Error(ExitCode::config) for an epoch below 0.
   EpochOrder order(int64_t epoch) const;
 
  private:

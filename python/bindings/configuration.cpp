@@ -13,6 +13,14 @@ namespace nb = nanobind;
 namespace stoker::python {
 namespace {
 
+// A text of Python's, with the bytes of a file name that is no UTF-8.
+std::string text_of(nb::handle text) {
+  const auto bytes = nb::steal(PyUnicode_EncodeFSDefault(text.ptr()));
+  if (!bytes.is_valid()) throw nb::python_error();
+  const auto& held = nb::borrow<nb::bytes>(bytes);
+  return {held.c_str(), held.size()};
+}
+
 Node tree(nb::handle value, const std::string& place) {
   if (value.is_none()) return {};
   if (nb::isinstance<nb::dict>(value)) {
@@ -23,7 +31,7 @@ Node tree(nb::handle value, const std::string& place) {
                     fmt::format("configuration: keys{} must be text, got {}",
                                 place.empty() ? "" : " of " + place, nb::repr(key).c_str()));
       }
-      auto name = nb::cast<std::string>(key);
+      auto name = text_of(key);
       Node child = tree(below, place.empty() ? name : place + "." + name);
       node.entries.push_back({std::move(name), {}, std::move(child)});
     }
@@ -38,8 +46,15 @@ Node tree(nb::handle value, const std::string& place) {
   if (nb::isinstance<nb::int_>(value) || nb::isinstance<nb::float_>(value)) {
     return Node::text(nb::str(value).c_str());
   }
-  if (nb::isinstance<nb::str>(value)) {
-    return {Node::Kind::scalar, {}, nb::cast<std::string>(value), true};
+  if (nb::isinstance<nb::str>(value)) return {Node::Kind::scalar, {}, text_of(value), true};
+  if (nb::isinstance<nb::bytes>(value)) {
+    const auto& path = nb::borrow<nb::bytes>(value);
+    return {Node::Kind::scalar, {}, std::string(path.c_str(), path.size()), true};
+  }
+  // A number of NumPy's or PyTorch's becomes Python's own.
+  if (nb::hasattr(value, "item") && nb::hasattr(value, "shape") &&
+      nb::len(nb::object(value.attr("shape"))) == 0) {
+    return tree(value.attr("item")(), place);
   }
   if (nb::hasattr(value, "__fspath__")) return tree(value.attr("__fspath__")(), place);
   throw Error(ExitCode::config, fmt::format("configuration: {} must be what YAML has, got {}",
@@ -49,7 +64,7 @@ Node tree(nb::handle value, const std::string& place) {
 }  // namespace
 
 Node configuration(nb::handle source) {
-  if (nb::isinstance<nb::str>(source)) return load_experiment(nb::cast<std::string>(source));
+  if (nb::isinstance<nb::str>(source)) return load_experiment(text_of(source));
   if (nb::isinstance<nb::dict>(source)) return tree(source, "");
   throw Error(ExitCode::config, "the configuration must be the path of a YAML file, or a dict");
 }

@@ -1,4 +1,5 @@
 #include <exception>
+#include <string_view>
 
 #include "io/core/error.h"
 #include "python/bindings/bindings.h"
@@ -20,7 +21,12 @@ constexpr const char* kHelp =
 PyObject* error_type = nullptr;
 
 void raise(const Error& error) {
-  const nb::object made = nb::steal(PyObject_CallFunction(error_type, "s", error.what()));
+  // A name of a file in it may be no UTF-8.
+  const std::string_view what = error.what();
+  const nb::object text = nb::steal(
+      PyUnicode_DecodeUTF8(what.data(), static_cast<Py_ssize_t>(what.size()), "backslashreplace"));
+  if (!text.is_valid()) return;
+  const nb::object made = nb::steal(PyObject_CallFunctionObjArgs(error_type, text.ptr(), nullptr));
   if (!made.is_valid()) return;
   made.attr("code") = static_cast<int>(error.code());
   PyErr_SetObject(error_type, made.ptr());

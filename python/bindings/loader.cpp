@@ -1,6 +1,8 @@
 #include "python/bindings/loader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -15,8 +17,11 @@
 #include <vector>
 
 #include "io/core/interruption.h"
+#include "io/core/text/text.h"
+#include "io/dataset/data_parts.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/failure_budget.h"
+#include "io/loader/sampler.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/batch.h"
 #include "python/bindings/bindings.h"
@@ -101,6 +106,7 @@ LoaderHandle::LoaderHandle(nb::handle source, const std::vector<std::string>& ov
                       .may_hold = may_hold};
   check_shard(use.shard);
   opened.shard = use.shard;
+  opened.split = use.split;
   opened.options = read_options(source, overrides, opened.remarks);
   opened.consumer.run([&] {
     opened.data = std::make_unique<ExperimentData>(opened.options, opened.remarks.notify());
@@ -133,6 +139,7 @@ const std::shared_ptr<LoaderHandle::Opened>& LoaderHandle::opened() const {
 }
 
 void LoaderHandle::start(int64_t epoch, int64_t batch) {
+  check_place(epoch, batch);
   const std::shared_ptr<Opened> held = opened();
   Opened& now = *held;
   if (now.asked) now.consumer.end();
@@ -202,8 +209,67 @@ void LoaderHandle::resume(const std::string& failures) {
   now->budget.emplace(budget_of(*now)).resume(std::move(earlier));
 }
 
+const BatchIdentity& LoaderHandle::known_identity() const {
+  Opened& now = *opened();
+  if (!now.identity) {
+    const Released without;
+    BatchIdentity found = batch_identity(now.options, now.data->dataset(), now.split, now.shard);
+    now.identity.emplace(std::move(found));
+  }
+  return *now.identity;
+}
+
+std::string LoaderHandle::identity() const { return nlohmann::json(known_identity()).dump(); }
+
+void LoaderHandle::check(const std::string& state, bool within) {
+  BatchIdentity before;
+  try {
+    before = nlohmann::json::parse(state).get<BatchIdentity>();
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ExitCode::config,
+                std::string("the loader's state: its record of the batches is not ours: ") +
+                    error.what());
+  }
+  const BatchDifferences found = compare(before, known_identity());
+  const std::string others = fmt::format("{}", fmt::join(found.batches, "; "));
+  if (!others.empty() && within) {
+    throw Error(ExitCode::config,
+                fmt::format("the loader's state is that of other batches: {}: it can go on only "
+                            "from the begin of an epoch, or with the loader that it is of",
+                            others));
+  }
+  Remarks& remarks = opened()->remarks;
+  if (!others.empty()) remarks.add("the loader's state is that of other batches: " + others);
+  for (const std::string& source : found.sources) {
+    remarks.add("the loader's state is that of other files or another decoder: " + source);
+  }
+  remarks.tell(log_);
+}
+
+namespace {
+
+// How of_folder() takes a folder: the part that trains, the part that tests, and the parts to test
+// on that have no classes. Error(ExitCode::environment), in the words of who calls it.
+nb::tuple folder_parts(const std::filesystem::path& root) {
+  const ImageParts parts = [&] {
+    const Released without;
+    return image_parts(root);
+  }();
+  if (parts.folders.empty()) {
+    throw Error(ExitCode::environment,
+                fmt::format("{} holds {}, and no folder of images for each class: of_folder() takes "
+                            "ROOT/CLASS/image.jpg, as ImageFolder does",
+                            to_text(root.string()),
+                            parts.loose ? "images without classes" : "no images"));
+  }
+  return nb::make_tuple(parts.train, parts.test, parts.unlabelled);
+}
+
+}  // namespace
+
 void bind_loader(nb::module_& module) {
   bind_batch(module);
+  module.def("folder_parts", folder_parts, nb::arg("root"));
   nb::class_<LoaderHandle>(module, "Loader")
       .def(nb::init<nb::handle, const std::vector<std::string>&, const std::string&, int64_t,
                     int64_t, nb::object, uint64_t, nb::object>(),
@@ -213,6 +279,8 @@ void bind_loader(nb::module_& module) {
       .def("next", &LoaderHandle::next, nb::arg("epoch"))
       .def("failures", &LoaderHandle::failures)
       .def("resume", &LoaderHandle::resume, nb::arg("failures"))
+      .def("identity", &LoaderHandle::identity)
+      .def("check", &LoaderHandle::check, nb::arg("state"), nb::arg("within"))
       .def("close", &LoaderHandle::close)
       .def_prop_ro("place",
                    [](const LoaderHandle& self) {
@@ -222,15 +290,9 @@ void bind_loader(nb::module_& module) {
       .def_prop_ro("batches",
                    [](const LoaderHandle& self) { return self.opened()->loader->batches(); })
       .def_prop_ro("samples", [](const LoaderHandle& self) { return self.opened()->samples; })
-      .def_prop_ro("seed", [](const LoaderHandle& self) { return self.opened()->options.run.seed; })
       .def_prop_ro(
           "batch_size",
           [](const LoaderHandle& self) { return self.opened()->options.loader.info().batch_size; })
-      .def_prop_ro("by_ranks",
-                   [](const LoaderHandle& self) {
-                     const LoaderInfo info = self.opened()->options.loader.info();
-                     return info.batches_by_ranks || (info.shuffle && deals_files(info.order));
-                   })
       .def_prop_ro(
           "classes",
           [](const LoaderHandle& self) { return self.opened()->data->dataset().classes(); })

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "io/experiment/batch_identity.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/failure_budget.h"
 #include "python/bindings/consumer.h"
@@ -55,6 +56,8 @@ class LoaderHandle {
     int64_t samples = 0;
     SampleSpec spec;
     std::optional<FailureBudget> budget;
+    Split split{};
+    std::optional<BatchIdentity> identity;  // once somebody has asked for it
     Place place;
     bool closed = false;
     bool moved = true;   // the loader stands elsewhere
@@ -80,12 +83,17 @@ class LoaderHandle {
   // an earlier process.
   std::string failures() const;
   void resume(const std::string& failures);
+  // What makes its batches what they are (BatchIdentity), as JSON. check(): Error where a state that
+  // has this instead is that of other batches, and is within an epoch; a remark at its begin.
+  std::string identity() const;
+  void check(const std::string& state, bool within);
   // Waits for no more than a system call that is under way.
   void close();
   // Error where it was closed.
   const std::shared_ptr<Opened>& opened() const;
 
  private:
+  const BatchIdentity& known_identity() const;
   static void ask(Opened& opened);
   static std::optional<Batch> take(Opened& opened, int64_t epoch);
 

@@ -37,12 +37,10 @@ std::string text_of(const IoProfile& profile) {
 // forked child the parent's is left where it is.
 class ProfileHandle {
  public:
-  ProfileHandle(const std::optional<std::vector<std::string>>& exclude,
-                const std::vector<std::string>& own, const std::vector<std::string>& include)
+  ProfileHandle(const std::vector<std::string>& exclude, const std::vector<std::string>& include)
       : profiler_(std::make_unique<IoProfiler>().release()) {
     IoRecorderOptions options;
-    if (exclude) options.exclude = *exclude;
-    options.exclude.insert(options.exclude.end(), own.begin(), own.end());
+    options.exclude = exclude;
     options.include.insert(options.include.end(), include.begin(), include.end());
     profiler_->begin(options);
   }
@@ -67,9 +65,8 @@ class ProfileHandle {
 
 void bind_profile(nb::module_& module) {
   nb::class_<ProfileHandle>(module, "Profile")
-      .def(nb::init<const std::optional<std::vector<std::string>>&, const std::vector<std::string>&,
-                    const std::vector<std::string>&>(),
-           nb::arg("exclude").none(), nb::arg("own"), nb::arg("include"))
+      .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&>(),
+           nb::arg("exclude"), nb::arg("include"))
       .def("end", &ProfileHandle::end, nb::arg("path").none());
   module.def(
       "read_profile",

@@ -49,6 +49,30 @@ class Array:
 
         return jax.numpy.from_dlpack(self)
 
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+        """PyTorch's functions and operators take arrays as tensors."""
+        import torch
+
+        def tensors(value: Any) -> Any:
+            if isinstance(value, (list, tuple)):
+                return type(value)(map(tensors, value))
+            return torch.from_dlpack(value) if isinstance(value, cls) else value
+
+        return function(*map(tensors, arguments), **{name: tensors(value) for name, value in (keywords or {}).items()})
+
+    def __eq__(self, other: Any) -> Any:
+        """Value by value, as arrays of other frameworks compare."""
+        if hasattr(other, "__array__") and not isinstance(other, Array):
+            return NotImplemented  # the other one knows how
+        return self.__array__() == (other.__array__() if isinstance(other, Array) else other)
+
+    def __ne__(self, other: Any) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else ~equal
+
+    __hash__ = object.__hash__
+
     def __len__(self) -> int:
         return self.shape[0]
 

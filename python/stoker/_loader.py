@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import json
 import os
 import weakref
@@ -9,8 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _core
+from ._arguments import one_of, refuse_unknown, whole
 from ._batch import Batch
-from ._log import note
+from ._log import note, warn
+from ._state import mistake
 
 _open: weakref.WeakSet[Loader] = weakref.WeakSet()
 
@@ -94,11 +97,17 @@ class Loader:
             allocate = allocate or _torch.pinned
             if device is not None:
                 self._to_device = _torch.Copies(device)
-        self._world = world
         self._iteration = 0
         self._resumed = False
+        if isinstance(overrides, str):
+            raise mistake(f"overrides must be a list such as [{overrides!r}]")
+        world = whole("world", world, 1)
+        rank = whole(f"rank of {world} ranks", rank, 0, world - 1)
+        max_held = whole("max_held", max_held, 0)
         self._core = _core.Loader(as_config(config), list(overrides), split, rank, world, allocate, max_held, note)
         _open.add(self)
+        if self.samples == 0:
+            warn(f"the split {split!r} has no samples: iterating gives no batch")
 
     @classmethod
     def of_folder(
@@ -121,24 +130,32 @@ class Loader:
         Parameters
         ----------
         root
-            ``root/CLASS/*.jpg``; or ``root/train/CLASS/*.jpg``, beside which ``root/val`` (or ``root/test``) is the split
-            "test".
+            ``root/CLASS/*.jpg``; or ``root/train/CLASS/*.jpg``, beside which ``root/val/CLASS/*.jpg`` is the split "test". The
+            parts are known by their names as `stoker try` knows them: ``valid``, ``validation`` and ``test`` test, too. Where
+            some folders of images are called otherwise, all of them are classes, ``train`` included.
         size
             Width and height of the images, in pixels.
         batch_size, num_workers, shuffle, drop_last
-            As PyTorch's. ``num_workers`` are threads; None: one for each core.
+            As PyTorch's DataLoader takes them. ``num_workers`` are threads; None: one for each core; 0: the batches are made by
+            the thread that iterates, one after the other. The defaults are those of a training: DataLoader's own are 1, 0,
+            False and False.
         augment
             None: the whole image, resized. "flip": also mirrored at random. "imagenet": as ImageNet is trained on,
             RandomResizedCrop and mirrored at random; tests take the square in the middle.
         output
             "float32": [N, C, H, W], normalised by ImageNet's mean and deviation. "uint8": [N, H, W, C], levels.
         antialias
-            Resize as Pillow and torchvision do; False: from two pixels in each direction, which is faster.
+            Resize the whole image, as Pillow and torchvision do; False: from two pixels in each direction, of an image that
+            may have been decoded at 1/2, 1/4 or 1/8 of its size, which is faster (``overrides=["decoder.scaled_decode=true"]``
+            decodes so with antialias, too).
         keywords
             Those of :class:`Loader`: ``split``, ``rank``, ``world``, ``pin_memory``, ``device``, ...
 
         :meth:`yaml` gives the configuration that the loader stands for.
         """
+        own = inspect.signature(cls.of_folder).parameters
+        rest = [name for name in inspect.signature(Loader).parameters if name != "config"]
+        refuse_unknown("Loader.of_folder()", keywords, [*(name for name in own if name != "keywords"), *rest])
         return cls(
             folder_config(root, size, batch_size, num_workers, shuffle, drop_last, seed, augment, output, antialias),
             **keywords,
@@ -151,7 +168,7 @@ class Loader:
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration gives this epoch, from its begin."""
-        self._move(epoch, 0)
+        self._move(whole("epoch", epoch, 0), 0)
 
     def __iter__(self) -> Iterator[Batch]:
         epoch, batch = self._core.place
@@ -188,34 +205,29 @@ class Loader:
         """Where the loader stands, between two batches of this process: a dict for JSON.
 
         The protocol of torchdata's StatefulDataLoader. Bad samples are counted on from there (dataset.on_error.budget), as
-        ``skipped`` and ``tolerated`` say. It holds for any number of workers, format and tier, and for any
+        ``skipped`` and ``tolerated`` say. ``batches`` says which batches these are: the options that change them, the classes,
+        and hashes of the samples. The first call goes through the list of samples (half a second for a million). The state holds for any number of workers, format and tier, and for any
         number of ranks, but within an epoch of an order that deals files to ranks.
         """
         epoch, batch = self._core.place
-        return {"epoch": epoch, "batch": batch, **self._identity(), **json.loads(self._core.failures())}
+        return {"epoch": epoch, "batch": batch, "batches": json.loads(self._core.identity()), **json.loads(self._core.failures())}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The next iteration goes on from there. stoker.Error: the state is that of other batches."""
-        batch = int(state["batch"])
-        if batch != 0:
-            for key, own in self._identity().items():
-                if state.get(key, own) != own:
-                    error = _core.Error(
-                        f"the loader's state is that of {key} {state[key]}, and this one has {own}: its batches are others, "
-                        "so that it can go on only from the begin of an epoch"
-                    )
-                    error.code = 2
-                    raise error
+        """The next iteration goes on from there.
+
+        stoker.Error: it is from within an epoch of other batches (order, shuffling, seed, augmentation, classes, labels, ...).
+        At the begin of an epoch, and for other files of the same labels (another format), that is a remark.
+        """
+        if "epoch" not in state or "batch" not in state:
+            raise mistake(f"a loader's state has 'epoch' and 'batch' (Loader.state_dict()), and this one has {sorted(state)}")
+        epoch, batch = whole("the state's epoch", state["epoch"], 0), whole("the state's batch", state["batch"], 0)
+        if "batches" in state:
+            self._core.check(json.dumps(state["batches"]), batch != 0)
+        elif batch != 0:
+            raise mistake("the loader's state does not say of which batches it is: it can go on only from the begin of an epoch")
         if "skipped" in state:
             self._core.resume(json.dumps({key: state[key] for key in ("skipped", "tolerated") if key in state}))
-        self._move(int(state["epoch"]), batch)
-
-    def _identity(self) -> dict[str, Any]:
-        core = self._core
-        own: dict[str, Any] = {"seed": core.seed, "batch_size": core.batch_size, "samples": core.samples}
-        if core.by_ranks:
-            own["world"] = self._world
-        return own
+        self._move(epoch, batch)
 
     def _move(self, epoch: int, batch: int) -> None:
         self._core.start(epoch, batch)
@@ -287,36 +299,42 @@ def folder_config(
     antialias: bool,
 ) -> dict[str, Any]:
     """What Loader.of_folder stands for."""
-    root = os.fspath(root)
-    augments: dict[str, dict[str, Any]] = {
-        "none": {},
+    augments: dict[str | None, dict[str, Any]] = {
+        None: {},
         "flip": {"augment": {"flip": True}},
         "imagenet": {"augment": {"flip": True, "random_resized_crop": {}}, "fit": "center_crop"},
     }
-    if (augment or "none") not in augments:
-        error = _core.Error(f"augment must be None, flip or imagenet, got {augment!r}")
-        error.code = 2
-        raise error
+    one_of("augment", augment, augments)
+    one_of("output", output, ("float32", "uint8"))
+    root = os.fspath(root)
+    train, test, unlabelled = _core.folder_parts(root)
     dataset: dict[str, Any] = {"type": "image_folder", "storage": "data"}
-    if os.path.isdir(os.path.join(root, "train")):
-        dataset["folder"] = "train"
-        dataset.update({"test_folder": name for name in ("test", "val") if os.path.isdir(os.path.join(root, name))})
+    if train:
+        dataset["folder"] = train
+    if test:
+        dataset["test_folder"] = test
+    elif unlabelled:
+        note(f"the images of {', '.join(unlabelled)} lie in no folders of classes: there is no test split")
+    loader: dict[str, Any] = {
+        "type": "prefetched",
+        "batch_size": whole("batch_size", batch_size, 1),
+        "shuffle": bool(shuffle),
+        "drop_last": bool(drop_last),
+    }
+    if num_workers is None:
+        loader["workers"] = "auto"
+    elif whole("num_workers", num_workers, 0) == 0:
+        loader["type"] = "sync"
+    else:
+        loader["workers"] = whole("num_workers", num_workers, 1)
+    decoder: dict[str, Any] = {"type": "auto", "size": whole("size", size, 1), "output": output, **augments[augment]}
+    decoder["resize"] = "antialias" if antialias else "bilinear"
+    if antialias:
+        decoder["scaled_decode"] = False
     return {
-        "run": {"seed": seed},
+        "run": {"seed": whole("seed", seed, 0)},
         "storage": {"data": {"type": "posix", "root": root}},
         "dataset": dataset,
-        "decoder": {
-            "type": "auto",
-            "size": size,
-            "output": output,
-            "resize": "antialias" if antialias else "bilinear",
-            **augments[augment or "none"],
-        },
-        "loader": {
-            "type": "prefetched",
-            "batch_size": batch_size,
-            "workers": "auto" if num_workers is None else num_workers,
-            "shuffle": shuffle,
-            "drop_last": drop_last,
-        },
+        "decoder": decoder,
+        "loader": loader,
     }

@@ -6,14 +6,18 @@ import json
 import multiprocessing.util
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
 from . import _core
+from ._log import warn
 
 #: Where the logs of worker processes go that are started while a profile is open.
 _FOLDER = "STOKER_PROFILE_FOLDER"
 _forks = 0
+#: Where programs, libraries and settings lie, and no data: Darshan's list without /var/ and /opt/.
+_SYSTEM = ("/etc/", "/dev/", "/usr/", "/bin/", "/boot/", "/lib/", "/lib64/", "/sbin/", "/sys/", "/proc/")
 
 
 def _count_fork() -> None:
@@ -39,8 +43,8 @@ class profile:  # noqa: N801
     path
         The log; None: there is none.
     exclude
-        Beginnings of paths that do not count. None: Darshan's list (/etc/, /dev/, /usr/, /var/, /opt/, ...) and Python's own
-        files (sys.prefix).
+        Beginnings of paths that do not count. None: where the system has its programs, libraries and settings (/usr/, /lib/,
+        /etc/, /dev/, ...) and Python's own files (sys.prefix). ``remarks`` name them.
     include
         Beginnings of paths that count all the same.
 
@@ -85,14 +89,22 @@ class profile:  # noqa: N801
 
     def __enter__(self) -> profile:
         if self._path is not None:
-            os.environ.setdefault(_FOLDER, os.path.dirname(os.path.abspath(self._path)))
+            folder = os.path.dirname(os.path.abspath(self._path))
+            _try_to_write(self._path, folder)
+            os.environ.setdefault(_FOLDER, folder)
         self._forks = _forks
-        exclude = None if self._exclude is None else list(self._exclude)
-        self._core = _core.Profile(exclude, [] if exclude is not None else _own_folders(), list(self._include))
+        exclude = [*_SYSTEM, *_own_folders()] if self._exclude is None else list(self._exclude)
+        self._core = _core.Profile(exclude, list(self._include))
+        self._left_out = exclude
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.end()
+    def __exit__(self, kind: Any, *_: object) -> None:
+        try:
+            self.end()
+        except Exception as error:
+            if kind is None:
+                raise
+            warn(f"the profile is lost: {error}")  # what the block has raised goes on
 
     def end(self) -> None:
         """What leaving the block does."""
@@ -102,6 +114,8 @@ class profile:  # noqa: N801
         if self._path is not None:
             os.environ.pop(_FOLDER, None)
         self.summary = json.loads(core.end(self._path))
+        if self._left_out:
+            self.summary["remarks"].append(f"left out by name: files below {', '.join(self._left_out)} (include=[...] counts them)")
         forked = _forks - self._forks
         if forked:
             self.summary["remarks"].insert(
@@ -151,6 +165,19 @@ def profile_worker(worker_id: int, folder: str | os.PathLike[str] | None = None)
     # A child of multiprocessing's ends by os._exit, behind its finalizers; any other one by atexit.
     multiprocessing.util.Finalize(None, worker.end, exitpriority=100)
     atexit.register(worker.end)
+
+
+def _try_to_write(path: str, folder: str) -> None:
+    """Whether the log can be written is found out before the block, and not after it."""
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(21, os.strerror(21))
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        failure = _core.Error(f"the profile's log {path} can't be written: {error.strerror}: name a file in a folder that is there")
+        failure.code = 3
+        raise failure from None
 
 
 def _own_folders() -> list[str]:

@@ -21,11 +21,25 @@ def pinned(size: int) -> torch.Tensor:
     return torch.empty(size, dtype=torch.uint8, pin_memory=torch.cuda.is_available())
 
 
+def device_of(device: Any) -> torch.device:
+    """A device of PyTorch's that is there."""
+    found = torch.device(device)
+    if found.type != "cuda":
+        return found
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if (found.index or 0) < count:
+        return found
+    there = f"PyTorch finds {count} GPUs" if count else "PyTorch finds no GPU: there is no CUDA driver here, or it is a build for CPUs"
+    error = _core.Error(f"device {str(device)!r} is not here: {there}; leave `device` out, or name another one")
+    error.code = 6
+    raise error
+
+
 class Copies:
     """Copies batches to a device, on a stream of its own where the device has streams."""
 
     def __init__(self, device: Any) -> None:
-        self._device = torch.device(device)
+        self._device = device_of(device)
         self._stream = torch.cuda.Stream(self._device) if self._device.type == "cuda" else None
         #: Batches whose memory is still read, with the event after which it is not.
         self._read: collections.deque[tuple[Any, Batch]] = collections.deque()
@@ -58,7 +72,7 @@ class Copies:
 
 def load_tensors(files: list[str], device: Any, threads: int, access: str) -> dict[str, Any]:
     """Safetensors files and sets, by name, on a device."""
-    device = torch.device(device)
+    device = device_of(device)
     if device.type != "cpu":
         return _through_ring(files, device, threads, access, _RING)
     load = _core.TensorLoad(files, access, threads, None, 0)

@@ -157,12 +157,40 @@ TEST(Parquet, a_column_that_is_not_there_is_answered_by_those_that_are) {
                                    {"label", int64s({0})},
                                    {"name", strings({"c"})}}));
   expect_contains(shard.refused(", images: pgn"), "has no column 'pgn' (did you mean 'png'?)");
-  expect_contains(shard.refused(", images: pgn"), "'name' (string)");
+  const std::string offered = shard.refused(", images: pgn");
+  expect_contains(offered, "'name' (string)");
+  EXPECT_EQ(offered.find("'label'"), std::string::npos) << offered;  // would be refused, too
   expect_contains(shard.refused(), "2 of its columns have bytes or lists of numbers");
   expect_contains(shard.refused(), "set dataset.images to one of 'png' (binary), 'jpeg' (binary)");
-  expect_contains(shard.refused(", images: label"), "is int64, and no bytes");
-  expect_contains(shard.refused(", images: png, label: name"), "a class is a whole number");
+  expect_contains(shard.refused(", images: label"), "is int64, neither bytes nor a list of numbers");
+  expect_contains(shard.refused(", images: png, label: name"), "is string, no whole number, which a class is: set dataset.label to one of 'label' (int64)");
   expect_contains(shard.refused(", images: png, label: class"), "set dataset.label");
+}
+
+TEST(Parquet, shards_that_differ_do_not_train_and_a_test_that_differs_is_left_out) {
+  const Texts values = some_texts(6);
+  const std::string labelled =
+      parquet_file({{"png", binaries(values)}, {"label", int64s(some_labels(6))}});
+  const std::string without = parquet_file({{"png", binaries(values)}});
+  ParquetShard shard(labelled);
+  put(shard.tier(), "train-1.parquet", without);
+  expect_contains(shard.refused(), "train.parquet has its samples in column 'png' and no column");
+  put(shard.tier(), "train-1.parquet", labelled);
+  put(shard.tier(), "test.parquet", without);
+  const Dataset& data = shard.build();
+  EXPECT_EQ(data.size(Split::train), 12);
+  EXPECT_EQ(data.size(Split::test), 0);
+}
+
+TEST(Parquet, tests_that_hold_their_labels_back_stop_no_training) {
+  const Texts values = some_texts(6);
+  ParquetShard shard(parquet_file({{"png", binaries(values)}, {"label", int64s(some_labels(6))}}));
+  const std::vector<std::optional<int64_t>> none(6, -1);
+  put(shard.tier(), "test.parquet",
+      parquet_file({{"png", binaries(values)}, {"label", int64s(none)}}));
+  const Dataset& data = shard.build();
+  EXPECT_EQ(data.size(Split::train), 6);
+  EXPECT_EQ(data.size(Split::test), 0);
 }
 
 TEST(Parquet, what_is_no_parquet_file_is_named) {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Batches and single images as arrays: no copies, lifetime, what may be held, memory of the caller's."""
 import gc
+import importlib.util
 import unittest
 import weakref
 
 import numpy
 
 import stoker
-from engine import MINI, config
+from engine import MINI, config, run_python
 
 IMAGE = sorted(MINI.glob("*/*.jpg"))[0].read_bytes()
 
@@ -132,7 +133,39 @@ class AllocatorTest(unittest.TestCase):
                 stoker.Loader(config(), allocate=wrong)
 
 
+    def test_arrays_compare_value_by_value(self):
+        with stoker.Loader(config()) as loader:
+            labels = next(iter(loader)).labels
+        values = numpy.asarray(labels)
+        for equal in (labels == labels, labels == values, values == labels, ~(labels != values)):
+            self.assertTrue(equal.all() and equal.shape == (16,))
+        self.assertEqual((labels == values[0]).sum(), (values == values[0]).sum())
+        if importlib.util.find_spec("torch"):
+            run_python("""
+import torch
+labels = next(iter(stoker.Loader(config()))).labels
+tensor = torch.from_dlpack(labels)
+assert (tensor == labels).all() and (labels == tensor).all() and (labels != tensor + 1).all()
+assert torch.stack([labels, tensor]).shape == (2, 16)
+try:
+    stoker.Loader(config(), device="cuda:99")
+except stoker.Error as error:
+    assert error.code == 6 and "is not here" in str(error), error
+else:
+    raise AssertionError("there are no hundred GPUs")
+""")
+
+
 class DecodeTest(unittest.TestCase):
+
+    def test_options_with_parts_and_numbers_of_numpy(self):
+        for options in ({"limits": {"max_pixels": 100}}, {"limits.max_pixels": 100}, {"limits": {"max_pixels": numpy.int64(100)}}):
+            with self.assertRaisesRegex(stoker.Error, "max_pixels"):
+                stoker.decode_jpeg(IMAGE, numpy.int64(41), **options)
+        self.assertEqual(stoker.decode_jpeg(IMAGE, 41, augment={"flip": True}).shape, (41, 41, 3))
+        for _ in range(2):
+            with self.assertRaisesRegex(stoker.Error, "must be an integer"):
+                stoker.decode_jpeg(IMAGE, 41.0)
 
     def test_one_image(self):
         array = stoker.decode_jpeg(IMAGE, size=40)

@@ -2,11 +2,14 @@
 """stoker.Loader: epochs, positions, ranks, splits, errors, and of_folder."""
 import json
 import logging
+import os
 import pathlib
 import pickle
 import shutil
 import tempfile
 import unittest
+
+import numpy
 
 import stoker
 from engine import MINI, config
@@ -57,12 +60,14 @@ class LoaderTest(unittest.TestCase):
             for _ in range(5):
                 next(iteration)
             state = loader.state_dict()
-        self.assertEqual(state, {"epoch": 0, "batch": 5, "seed": 3, "batch_size": 16, "samples": 300,
+        batches = state["batches"]
+        self.assertEqual(state, {"epoch": 0, "batch": 5, "batches": batches,
                                  "skipped": {"by_reason": {}, "samples": {}}, "tolerated": 0})
+        self.assertEqual((batches["options"]["run.seed"], batches["data"]["train"]["count"]), ("3", 300))
         for overrides in (["loader.workers=1"], ["loader.workers=4"], ["loader.type=sync"], ["loader.type=threaded"]):
             with stoker.Loader(config(), overrides) as other:
                 other.load_state_dict(state)
-                self.assertEqual(other.state_dict(), state)
+                self.assertEqual(other.state_dict()["batch"], 5)
                 self.assertEqual(digests(other) + digests(other), expected[5:])
         parts = []
         for rank in range(2):
@@ -75,15 +80,45 @@ class LoaderTest(unittest.TestCase):
 
     def test_a_state_of_other_batches_is_refused_but_at_the_begin_of_an_epoch(self):
         with stoker.Loader(config()) as loader:
-            with self.assertRaises(stoker.Error) as caught:
-                loader.load_state_dict({**loader.state_dict(), "batch": 2, "seed": 4})
-            self.assertEqual(caught.exception.code, 2)
-            self.assertIn("of seed 4, and this one has 3", str(caught.exception))
-            loader.load_state_dict({**loader.state_dict(), "epoch": 5, "seed": 4})
-            self.assertEqual(next(iter(loader)).epoch, 5)
-        with stoker.Loader(config(), ["loader.order=local_files"], world=2) as loader:
-            with self.assertRaisesRegex(stoker.Error, "of world 1, and this one has 2"):
-                loader.load_state_dict({**loader.state_dict(), "batch": 2, "world": 1})
+            state = {**loader.state_dict(), "batch": 2}
+            for keywords, text in (({"overrides": ["run.seed=4"]}, "run.seed: 3 -> 4"),
+                                   ({"overrides": ["loader.shuffle=false"]}, "loader.shuffle: true -> false"),
+                                   ({"overrides": ["loader.order=window"]}, "loader.order: permutation -> window"),
+                                   ({"overrides": ["loader.drop_last=false"]}, "loader.drop_last: true -> false"),
+                                   ({"overrides": ["loader.batch_size=8"]}, "loader.batch_size: 16 -> 8"),
+                                   ({"overrides": ["decoder.augment={flip: true}"]}, "decoder.augment"),
+                                   ({"overrides": ["dataset.exclude=[ketch]"]}, "9 classes instead of 10"),
+                                   ({"split": "test"}, "split: train -> test")):
+                with self.subTest(text), stoker.Loader(config(), **keywords) as other:
+                    with self.assertRaises(stoker.Error) as caught:
+                        other.load_state_dict(state)
+                    self.assertEqual(caught.exception.code, 2)
+                    self.assertIn(text, str(caught.exception))
+                    with self.assertLogs("stoker", logging.INFO) as logs:
+                        other.load_state_dict({**state, "epoch": 5, "batch": 0})
+                    self.assertIn(text, logs.output[0])
+                    self.assertEqual(next(iter(other)).epoch, 5)
+            del state["batches"]
+            with self.assertRaisesRegex(stoker.Error, "does not say of which batches it is"):
+                loader.load_state_dict(state)
+        with stoker.Loader(config(), ["loader.order=local_files"], world=2) as loader, \
+                stoker.Loader(config(), ["loader.order=local_files"]) as other:
+            with self.assertRaisesRegex(stoker.Error, "world: 2 -> 1"):
+                other.load_state_dict({**loader.state_dict(), "batch": 2})
+
+    def test_a_place_that_is_none_is_refused(self):
+        with stoker.Loader(config()) as loader:
+            state = loader.state_dict()
+            for wrong in (-1, 1.5, "1", None, True, 1 << 70):
+                with self.subTest(wrong):
+                    with self.assertRaisesRegex(stoker.Error, "epoch must be a whole number from 0 on"):
+                        loader.set_epoch(wrong)
+                    for key in ("epoch", "batch"):
+                        with self.assertRaisesRegex(stoker.Error, f"state's {key} must be a whole number from 0 on"):
+                            loader.load_state_dict({**state, key: wrong})
+            with self.assertRaisesRegex(stoker.Error, "a loader's state has 'epoch' and 'batch'"):
+                loader.load_state_dict({})
+            self.assertEqual(next(iter(loader)).index, 0)
 
     def test_two_ranks_make_up_the_whole_batch(self):
         parts = []
@@ -94,7 +129,7 @@ class LoaderTest(unittest.TestCase):
             whole = [batch.digests for batch in loader]
         self.assertEqual([a[2] + b[2] for a, b in zip(*parts)], whole)
         self.assertEqual(parts[0][0][:2], (8, 16))
-        with self.assertRaisesRegex(stoker.Error, "rank 2 of 2 ranks"):
+        with self.assertRaisesRegex(stoker.Error, "rank of 2 ranks must be a whole number from 0 to 1, got 2"):
             stoker.Loader(config(), rank=2, world=2)
 
     def test_the_test_split_is_in_order_and_whole(self):
@@ -238,10 +273,93 @@ class FolderTest(unittest.TestCase):
                 self.assertEqual(loader.samples, 8)
                 self.assertEqual(next(iter(loader)).images.shape, (4, 16, 16, 3))
 
+    def folder(self, *parts, images=3):
+        """Folders, or for names that end in a slash folders without classes, with images."""
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        for part in parts:
+            for name in ("",) if part.endswith("/") else ("ketch", "watch"):
+                folder = pathlib.Path(made.name, part, name)
+                folder.mkdir(parents=True)
+                for image in sorted((MINI / (name or "bonsai")).glob("*.jpg"))[:images]:
+                    shutil.copy(image, folder)
+        return pathlib.Path(made.name)
+
+    def test_knows_the_parts_of_a_data_set(self):
+        for parts, classes, train, test in ((("train", "valid"), 2, 6, 6), (("train", "validation", "test/"), 2, 6, 6),
+                                            (("train", "test/"), 2, 6, 0), (("train/", "bus/"), 2, 6, 0), ((".",), 2, 6, 0),
+                                            (("Train", "Test", "val"), 2, 6, 6)):
+            with self.subTest(parts):
+                root = self.folder(*parts)
+                with stoker.Loader.of_folder(root, size=16, batch_size=2) as loader:
+                    self.assertEqual((len(loader.classes), loader.samples), (classes, train))
+                with stoker.Loader.of_folder(root, size=16, batch_size=2, split="test") as loader:
+                    self.assertEqual((loader.samples, len(loader), sum(1 for _ in loader)), (test, (test + 1) // 2, (test + 1) // 2))
+
+    def test_is_imagefolder_and_dataloader_argument_by_argument(self):
+        """ImageFolder sorts classes and files; DataLoader cuts that into batches. No argument is taken in another sense."""
+        root = self.folder(".", images=5)
+        files = [(label, path) for label, name in enumerate(sorted(path.name for path in root.iterdir()))
+                 for path in sorted((root / name).iterdir())]
+        for workers in (0, 1, numpy.int64(2), None):
+            for size in (1, 3, numpy.int32(4), 10):
+                for drop_last in (False, True, numpy.bool_(True)):
+                    with stoker.Loader.of_folder(str(root), size=numpy.int16(16), batch_size=size, shuffle=False,
+                                                 num_workers=workers, drop_last=drop_last) as loader:
+                        labels = [label for label, _ in files]
+                        batches = [labels[at:at + size] for at in range(0, len(labels), size)]
+                        if drop_last and len(batches[-1]) < size:
+                            batches.pop()
+                        self.assertEqual(len(loader), len(batches))
+                        self.assertEqual([numpy.asarray(batch.labels).tolist() for batch in loader], batches)
+        with stoker.Loader.of_folder(root, size=16, batch_size=10) as shuffled:
+            self.assertEqual(sorted(numpy.asarray(next(iter(shuffled)).labels).tolist()), [label for label, _ in files])
+        for keywords, text in (({"batch_size": 0}, "batch_size must be a whole number from 1 on, got 0"),
+                               ({"batch_size": 2.0}, "batch_size must be a whole number"),
+                               ({"num_workers": -1}, "num_workers must be a whole number from 0 on"),
+                               ({"size": None}, "size must be a whole number"), ({"seed": -1}, "seed must be"),
+                               ({"world": 0}, "world must be"), ({"max_held": -1}, "max_held must be")):
+            with self.subTest(text), self.assertRaisesRegex(stoker.Error, text):
+                stoker.Loader.of_folder(root, **keywords)
+        for name, text in (("batchsize", "did you mean 'batch_size'"), ("sampler", "of_folder\\(\\) has no argument 'sampler'")):
+            with self.assertRaisesRegex(TypeError, text):
+                stoker.Loader.of_folder(root, **{name: 3})
+
+    def test_answers_in_the_words_of_its_caller(self):
+        flat = self.folder("./")
+        for root, text in ((flat, "images without classes, and no folder of images for each class"),
+                           (flat / "none", "can't be listed: No such file")):
+            with self.assertRaisesRegex(stoker.Error, text) as caught:
+                stoker.Loader.of_folder(root)
+            self.assertEqual(caught.exception.code, 3)
+            self.assertNotIn("dataset.", str(caught.exception))
+
+    def test_takes_a_root_that_is_no_utf8(self):
+        root = self.folder(".").parent / os.fsdecode(b"stoker-\xff-" + os.urandom(4).hex().encode())
+        shutil.copytree(self.folder("."), root)
+        self.addCleanup(shutil.rmtree, root)
+        for name in (root, str(root), os.fsencode(root)):
+            with stoker.Loader.of_folder(name, size=16, batch_size=2) as loader:
+                self.assertEqual(len(list(loader)), 3)
+        with self.assertRaisesRegex(stoker.Error, "stoker-"):
+            stoker.Loader(config(storage={"data": {"type": "posix", "root": root / "none"}}))
+
+    def test_antialias_is_pillows(self):
+        try:
+            from PIL import Image
+        except ImportError:
+            self.skipTest("Pillow is not here")
+        root = self.folder(".", images=1)
+        with stoker.Loader.of_folder(root, size=40, batch_size=2, shuffle=False, output="uint8") as loader:
+            images = numpy.asarray(next(iter(loader)).images)
+        for image, path in zip(images, sorted(root.glob("*/*.jpg"))):
+            expected = numpy.asarray(Image.open(path).convert("RGB").resize((40, 40), Image.BILINEAR))
+            self.assertLessEqual(numpy.abs(image.astype(int) - expected).max(), 4)
+
     def test_refuses_what_it_does_not_know(self):
-        with self.assertRaisesRegex(stoker.Error, "augment must be None, flip or imagenet, got 'cutmix'"):
+        with self.assertRaisesRegex(stoker.Error, "augment must be one of None, 'flip', 'imagenet', got 'cutmix'"):
             stoker.Loader.of_folder(MINI, augment="cutmix")
-        with self.assertRaisesRegex(stoker.Error, "'output' must be"):
+        with self.assertRaisesRegex(stoker.Error, "output must be one of 'float32', 'uint8'"):
             stoker.Loader.of_folder(MINI, output="bfloat16")
 
 

@@ -28,7 +28,7 @@ def profiled_worker(folder, files):
 class ProfileTest(unittest.TestCase):
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(dir=os.getcwd() if os.getcwd().startswith("/var") else None)
+        folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.files = []
@@ -69,11 +69,33 @@ class ProfileTest(unittest.TestCase):
 
     def test_is_one_at_a_time_and_again(self):
         with stoker.profile(include=[str(self.folder)]):
-            with self.assertRaises(stoker.Error), stoker.profile():
+            with self.assertRaisesRegex(stoker.Error, "is open already") as caught, stoker.profile():
                 pass
+            self.assertEqual(caught.exception.code, 2)
         with stoker.profile(include=[str(self.folder)]) as p:
             read_all(self.files[0])
         self.assertEqual(p.bytes_read, 1000)
+
+    def test_counts_data_wherever_they_lie_and_says_what_it_leaves_out(self):
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+            path = pathlib.Path(folder, "data.bin")
+            path.write_bytes(bytes(7000))
+            with stoker.profile() as p:
+                read_all(path)
+        self.assertEqual(p.bytes_read, 7000)
+        self.assertTrue([remark for remark in p.remarks if remark.startswith("left out by name: files below /etc/, ")])
+
+    def test_a_log_that_can_not_be_written_is_found_out_before_the_block(self):
+        for path in (self.folder / "none/out.darshan", self.folder):
+            with self.assertRaisesRegex(stoker.Error, "can't be written") as caught, stoker.profile(path):
+                self.fail("the block runs")
+            self.assertEqual(caught.exception.code, 3)
+        with self.assertRaisesRegex(ValueError, "of the training"), self.assertLogs("stoker", "WARNING"):
+            lost = self.folder / "gone/out.darshan"
+            lost.parent.mkdir()
+            with stoker.profile(lost):
+                lost.parent.rmdir()
+                raise ValueError("of the training")
 
     def test_leaves_out_what_it_is_told_to(self):
         with stoker.profile(exclude=[str(self.folder)]) as p:

@@ -11,7 +11,7 @@
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/text/letters.h"
-#include "io/dataset/class_doubts.h"
+#include "io/dataset/data_parts.h"
 
 namespace stoker {
 namespace {
@@ -19,53 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
 
-constexpr int64_t kMostEntries = 20'000;  // of a folder that are looked at
-
-// What lies directly in a folder.
-struct Names {
-  Strings folders, files;
-};
-
-Names names_in(const fs::path& folder) {
-  Names names;
-  int64_t count = 0;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(folder, fs::directory_options::skip_permission_denied)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with('.')) continue;
-    std::error_code error;
-    (entry.is_directory(error) ? names.folders : names.files).push_back(name);
-    if (++count == kMostEntries) break;
-  }
-  std::ranges::sort(names.folders);
-  std::ranges::sort(names.files);
-  return names;
-}
-
 bool ends_with_one_of(const std::string& name, const Strings& endings) {
   const std::string lower = lower_case(name);
   return std::ranges::any_of(endings, [&](const std::string& end) { return lower.ends_with(end); });
-}
-
-bool is_image(const std::string& name) {
-  return ends_with_one_of(
-      name, {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".webp", ".tif", ".tiff"});
-}
-
-bool has_image(const Names& names) { return std::ranges::any_of(names.files, is_image); }
-
-// At any depth.
-bool holds_images(const fs::path& folder) {
-  std::error_code error;
-  int64_t count = 0;
-  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
-                                           error);
-       at != fs::recursive_directory_iterator() && count < kMostEntries; at.increment(error)) {
-    if (error) return false;
-    if (is_image(at->path().filename().string())) return true;
-    ++count;
-  }
-  return false;
 }
 
 using Entries = std::vector<std::pair<const char*, Node>>;
@@ -91,29 +47,43 @@ struct Found {
   Entries dataset;
 };
 
-std::optional<Found> shards(const fs::path& root, const Names& names) {
-  const auto first = [&](const char* part) {
-    return std::ranges::find_if(names.files, [&](const std::string& name) {
-      return lower_case(name).find(part) != std::string::npos;
-    });
+// "validation" of "validation-00000-of-00004.parquet".
+std::string first_word(const std::string& name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return {name.begin(), std::ranges::find_if_not(name, is_letter)};
+}
+
+// The shards among these files that have a part of their name in common; nothing: there are none.
+std::optional<Found> shards_of(const fs::path& root, const Strings& files, const char* type,
+                               const std::string& what, const std::string& end) {
+  Strings train, test, all;
+  for (const std::string& name : files) {
+    // TFRecord's shards often go on behind the end: "train.tfrecord-00000-of-00004".
+    const bool fits = end == ".tfrecord" ? name.find(end) != name.npos : name.ends_with(end);
+    if (!fits || name.ends_with(".index.json")) continue;
+    all.push_back(name);
+    if (names_training_part(first_word(name))) train.push_back(name);
+    if (names_testing_part(first_word(name))) test.push_back(name);
+  }
+  if (all.empty()) return std::nullopt;
+  prefer_labelled(test);
+  const std::string rest = "*" + end + (end == ".tfrecord" ? "*" : "");
+  const auto pattern = [&](const Strings& names) {
+    return quoted_text(names.empty() ? "" : first_word(names.front()) + rest);
   };
-  const auto patterns = [&](const char* type, const char* what, const std::string& all) {
-    Found found{what, root, {{"type", word(type)}, {"storage", word("data")}}};
-    const bool trains = std::ranges::any_of(
-        names.files, [](const std::string& name) { return name.starts_with("train"); });
-    if (!trains) {
-      found.dataset.emplace_back("train", quoted_text(all));
-      found.dataset.emplace_back("test", quoted_text(""));
-    }
+  Found found{what, root, {{"type", word(type)}, {"storage", word("data")}}};
+  found.dataset.emplace_back("train", train.empty() ? quoted_text(rest) : pattern(train));
+  found.dataset.emplace_back("test", train.empty() ? quoted_text("") : pattern(test));
+  return found;
+}
+
+std::optional<Found> shards(const fs::path& root, const Strings& files) {
+  if (auto found = shards_of(root, files, "tar_shards", "shards of tar", ".tar")) return found;
+  if (auto found = shards_of(root, files, "tfrecord", "shards of TFRecord", ".tfrecord")) {
     return found;
-  };
-  if (std::ranges::any_of(names.files, [](const std::string& n) { return n.ends_with(".tar"); })) {
-    return patterns("tar_shards", "shards of tar", "*.tar");
   }
-  if (first(".tfrecord") != names.files.end()) {
-    return patterns("tfrecord", "shards of TFRecord", "*.tfrecord*");
-  }
-  if (std::ranges::find(names.files, "train.csv") != names.files.end()) {
+  if (auto found = shards_of(root, files, "parquet", "shards of Parquet", ".parquet")) return found;
+  if (std::ranges::find(files, "train.csv") != files.end()) {
     return Found{"a list of files, train.csv",
                  root,
                  {{"type", word("file_list")}, {"storage", word("data")}}};
@@ -127,36 +97,23 @@ Found image_folder(const std::string& what, const fs::path& root, Entries more) 
   return found;
 }
 
-std::optional<Found> images(const fs::path& root, const Names& names) {
+std::optional<Found> images(const fs::path& root, const ImageParts& parts) {
   const auto tenth = [] { return mapping({{"test_fraction", word("0.1")}}); };
-  Strings classes, train, test;
-  for (const std::string& name : names.folders) {
-    if (!holds_images(root / name)) continue;
-    classes.push_back(name);
-    if (names_training_part(name)) train.push_back(name);
-    if (names_testing_part(name)) test.push_back(name);
+  if (!parts.train.empty()) {
+    Entries more{{"folder", quoted_text(parts.train)}};
+    const bool tested = !parts.test.empty();
+    more.emplace_back(tested ? "test_folder" : "split", tested ? quoted_text(parts.test) : tenth());
+    return image_folder("a folder of images for each class, in parts", root, std::move(more));
   }
-  if (!train.empty() && train.size() + test.size() == classes.size() &&
-      !names_in(root / train.front()).folders.empty()) {
-    Entries parts{{"folder", quoted_text(train.front())}};
-    // The labels of a `test` are often kept back, those of a `val` never.
-    std::stable_partition(test.begin(), test.end(), [](const std::string& name) {
-      return lower_case(name).find("val") != std::string::npos;
-    });
-    const bool labels = !test.empty() && !names_in(root / test.front()).folders.empty();
-    parts.emplace_back(labels ? "test_folder" : "split",
-                       labels ? quoted_text(test.front()) : tenth());
-    return image_folder("a folder of images for each class, in parts", root, std::move(parts));
-  }
-  if (classes.size() == 1 && !has_image(names)) {
+  if (parts.folders.size() == 1 && !parts.loose) {
     // A lone folder above those of the classes, as archives have it.
-    const Names below = names_in(root / classes.front());
-    if (!has_image(below) && !below.folders.empty()) return images(root / classes.front(), below);
+    const ImageParts below = image_parts(root / parts.folders.front());
+    if (!below.loose && !below.folders.empty()) return images(root / parts.folders.front(), below);
   }
-  if (!classes.empty()) {
+  if (!parts.folders.empty()) {
     return image_folder("a folder of images for each class", root, {{"split", tenth()}});
   }
-  if (has_image(names)) {
+  if (parts.loose) {
     return image_folder("images without classes", root,
                         {{"one_class", word("true")}, {"split", tenth()}});
   }
@@ -167,10 +124,21 @@ std::optional<Found> images(const fs::path& root, const Names& names) {
   throw Error(ExitCode::environment, path + ": " + text);
 }
 
-Found find_data(const std::string& path, const fs::path& root, const Names& names) {
-  if (auto found = shards(root, names)) return *found;
-  if (auto found = images(root, names)) return *found;
+Found find_data(const std::string& path, const fs::path& root, const FolderNames& names,
+                const ImageParts& parts) {
+  const bool classes = !parts.train.empty() || parts.folders.size() > 1;
+  std::optional<Found> shard = shards(root, names.files);
+  // An archive that the folders of classes were unpacked from may lie there still.
+  if (shard && !classes) return *shard;
+  if (auto found = images(root, parts)) {
+    if (shard) found->what += "; " + shard->what + " lie there, too, and are passed over";
+    return *found;
+  }
   for (const std::string& name : names.files) {
+    if (ends_with_one_of(name, {".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar.zst", ".zip"})) {
+      fail(path, name + " is a packed archive, in which no sample can be read by itself: unpack it "
+                        "there, and try again");
+    }
     if (!ends_with_one_of(name, {".h5", ".hdf5", ".mdb"})) continue;
     fail(path, name +
                    " has samples that only a configuration can describe: begin with "
@@ -178,7 +146,7 @@ Found find_data(const std::string& path, const fs::path& root, const Names& name
   }
   Strings all = names.folders;
   all.insert(all.end(), names.files.begin(), names.files.end());
-  fail(path, "holds no images, no shards (.tar, .tfrecord) and no list train.csv" +
+  fail(path, "holds no images, no shards (.tar, .tfrecord, .parquet) and no list train.csv" +
                  (all.empty() ? std::string("; it is empty") : "; there are " + some_of(all)));
 }
 
@@ -199,15 +167,17 @@ OwnData own_data(const std::string& path) {
   std::error_code error;
   fs::path root = fs::canonical(path, error);
   if (error) fail(path, "cannot be found: " + error.message());
-  Names names;
+  FolderNames names;
+  ImageParts parts;
   const fs::path named = root;
   if (fs::is_directory(root)) {
     names = names_in(root);
+    parts = image_parts(root);
   } else {
     names.files.push_back(root.filename().string());
     root = root.parent_path();
   }
-  Found found = find_data(path, root, names);
+  Found found = find_data(path, root, names, parts);
   if (names.files.size() == 1 && root != named)
     found.dataset[2].second = quoted_text(names.files[0]);
   OwnData own;

@@ -18,7 +18,7 @@ struct OwnData {
 
 // Looks at the names in a folder (not into its files) and says how they are read: a folder of
 // images for each class, also below a lone folder or in parts such as train and val; images without
-// classes; shards of tar or TFRecord; a list train.csv. A single shard is itself enough.
+// classes; shards of tar, TFRecord or Parquet; a list train.csv. A single shard is itself enough.
 // Error(ExitCode::environment) where there is nothing of that kind, which names what is there, and
 // for what only its owner can describe; Error(ExitCode::environment) for a path that is not there.
 OwnData own_data(const std::string& path);

@@ -10,7 +10,7 @@
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/letters.h"
-#include "io/dataset/class_doubts.h"
+#include "io/dataset/data_parts.h"
 #include "io/dataset/fetch.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/keys.h"
@@ -164,10 +164,7 @@ void ClassFolders::refuse_parts() const {
     (trains ? train : test).push_back(name);
   }
   if (train.empty()) return;
-  // The labels of a `test` are often kept back, those of a `val` never.
-  std::stable_partition(test.begin(), test.end(), [](const std::string& name) {
-    return lower_case(name).find("val") != name.npos;
-  });
+  prefer_labelled(test);
   const std::string tests =
       test.empty() ? "" : " and dataset.test_folder=" + prefix_ + test.front();
   Strings all = train;

@@ -4,8 +4,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cctype>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +11,7 @@
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/random.h"
+#include "io/dataset/data_parts.h"
 #include "io/dataset/shards/braces.h"
 #include "io/dataset/shards/shard_index.h"
 
@@ -105,23 +104,6 @@ std::string Pattern::others(const Storage& tier, const std::string& name) const 
       what_is_there(missing.empty() ? text_ : missing.front(), alike.empty() ? all : alike));
 }
 
-// Whether a word of it says that it is for tests.
-bool is_for_tests(const std::string& key) {
-  static const std::set<std::string> words{"test",  "tests",      "testing", "val",
-                                           "valid", "validation", "eval",    "evaluation"};
-  std::string word;
-  for (const char c : key + "/") {
-    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else if (words.contains(word)) {
-      return true;
-    } else {
-      word.clear();
-    }
-  }
-  return false;
-}
-
 Names keys_of(const Objects& objects) {
   Names keys;
   for (const ObjectInfo& object : objects) keys.push_back(object.key);
@@ -181,9 +163,9 @@ class Choosing {
   }
 
   void remark_test_names(const Objects& train) const {
-    if (is_for_tests(options_.train)) return;
+    if (names_testing_part(options_.train)) return;
     Names names = keys_of(train);
-    std::erase_if(names, [](const std::string& key) { return !is_for_tests(key); });
+    std::erase_if(names, [](const std::string& key) { return !names_testing_part(key); });
     if (names.empty() || names.size() == train.size()) return;
     remark(fmt::format(
         "'{}' takes {} that {} named for tests: {}: let dataset.train fit the others alone, and "

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "stoker shard index";
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 // Nothing if no index fits.
 std::optional<ShardContents> kept_index(const Storage& tier, const std::string& key,
@@ -145,7 +145,8 @@ std::string shard_index_json(const ShardContents& contents, uint64_t shard_bytes
                       {"samples", std::move(rows)},
                       {"passed_over", contents.passed_over},
                       {"instead", contents.instead},
-                      {"arrays", arrays_json(contents.arrays)}},
+                      {"arrays", arrays_json(contents.arrays)},
+                      {"choice", contents.choice}},
                      kFormat, kVersion);
 }
 
@@ -164,6 +165,7 @@ ShardContents parse_shard_index(Bytes text, uint64_t shard_bytes, const std::str
     }
     contents.instead = index.at("instead");
     contents.arrays = read_arrays(index.at("arrays"));
+    contents.choice = index.at("choice");
     return contents;
   } catch (const Json::exception& error) {
     throw Error(ExitCode::data, std::string("is damaged: ") + error.what());

@@ -49,6 +49,12 @@ struct ShardSample {
 // The class that a key names: its first folder; empty: none.
 std::string class_of(const std::string& key);
 
+// A shard has its samples or their classes elsewhere than the options or the other shards say.
+class UnfitShard final : public Error {
+ public:
+  explicit UnfitShard(const std::string& text) : Error(ExitCode::data, text) {}
+};
+
 // What lies in a shard. A value.
 struct ShardContents {
   std::vector<ShardSample> samples = {};
@@ -59,6 +65,9 @@ struct ShardContents {
   // What its samples are where they are no files; other shards may have others, and samples of
   // several shapes are told by two of them.
   std::vector<std::vector<StoredArray>> arrays = {};
+  // Where the format looks for them itself: where in the shard it has found its samples and their
+  // classes. All shards of a data set must say the same. For people.
+  std::string choice = {};
 };
 
 // Reads of one shard: all of a range, in the buffer, or where it lies in memory as long as the call
@@ -72,7 +81,7 @@ class ShardFormat {
   // Name and version of the format, with the options that change what scan() finds.
   virtual std::string name() const = 0;
   // Goes through a whole shard. IoError; Error(ExitCode::data), which names the shard, where it
-  // can't be gone through.
+  // can't be gone through, and UnfitShard where it has not what the options name.
   virtual ShardContents scan(const Storage& tier, const ObjectInfo& shard) const = 0;
   // Which options say where a sample's class is, for messages: "a class is ... (dataset.label)".
   // Empty: samples need no class.

@@ -62,7 +62,7 @@ Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
   const ShardChoice choice = choose_shards(tier_, options, inputs.notify);
   std::vector<std::string> passed_over;
   train_ = scan(choice.train, inputs.notify, passed_over);
-  test_ = scan(choice.test, inputs.notify, passed_over);
+  scan_tests(choice.test, inputs.notify, passed_over);
   if (train_.empty()) fail_empty(options);
   if (!passed_over.empty() && inputs.notify) {
     inputs.notify(fmt::format("dataset: passed over {} that {} no part of a sample: {}",
@@ -90,6 +90,7 @@ std::vector<Sharded::Sample> Sharded::scan(const std::vector<ObjectInfo>& shards
     const auto at = static_cast<size_t>(i);
     found[at] = shard_contents(tier_, shards[at], *format_, notify);
   });
+  for (size_t i = 0; i < shards.size(); ++i) check_choice(found[i], shards[i].key);
   std::vector<Sample> samples;
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string& key = shards[i].key;
@@ -106,6 +107,37 @@ std::vector<Sharded::Sample> Sharded::scan(const std::vector<ObjectInfo>& shards
   return samples;
 }
 
+void Sharded::check_choice(const ShardContents& contents, const std::string& shard) {
+  if (contents.samples.empty()) return;
+  if (!choice_) choice_ = Choice{contents.choice, shard};
+  if (contents.choice == choice_->text) return;
+  throw UnfitShard(
+      fmt::format("dataset: shards differ: {} has {}, and {} has {}: name what all of them have, "
+                  "write one of them again, or take it out of the pattern",
+                  choice_->shard, choice_->text, shard, contents.choice));
+}
+
+void Sharded::scan_tests(const std::vector<ObjectInfo>& shards, const Notify& notify,
+                         std::vector<std::string>& passed_over) {
+  try {
+    test_ = scan(shards, notify, passed_over);
+  } catch (const UnfitShard& unfit) {
+    if (notify) notify(fmt::format("dataset: nothing is tested: {}", unfit.what()));
+  }
+}
+
+void Sharded::leave_out_unlabelled(const std::string& pattern, const Notify& notify) {
+  const auto has_class = [](const Sample& sample) { return sample.label.has_value(); };
+  if (test_.empty() || std::ranges::any_of(test_, has_class)) return;
+  if (notify) {
+    notify(fmt::format("dataset: nothing is tested: none of the {} samples in '{}' has one of the "
+                       "{} classes: {}: {}: dataset.test='' leaves them out",
+                       test_.size(), pattern, classes_.size(), test_.front().key,
+                       why_bad(test_.front())->what()));
+  }
+  test_.clear();
+}
+
 void Sharded::name_classes(const ShardedOptions& options, const Notify& notify) {
   std::vector<ShardSample*> all;
   for (auto* const samples : {&train_, &test_}) {
@@ -118,7 +150,9 @@ void Sharded::name_classes(const ShardedOptions& options, const Notify& notify) 
   const std::string rule = format_->label_rule();
   classes_ = label_samples(all, std::move(classes_), options.label_offset, rule);
   check_usable(train_, options.train);
-  check_usable(test_, options.split ? options.train : options.test);
+  const std::string& tests = options.split ? options.train : options.test;
+  leave_out_unlabelled(tests, notify);
+  check_usable(test_, tests);
   if (!rule.empty()) remark_classes(classes_, uses_of(train_), numbered, rule, notify);
 }
 

@@ -64,11 +64,22 @@ class Sharded : public Dataset {
   const Sample& good(Split split, int64_t index) const;
   bool take_coming(Split split, int64_t index, Range part, Buffer& out) const;
   void forget(Split split) const;
-  // The samples of these shards; `passed_over` gets what is none.
+  // The samples of these shards; `passed_over` gets what is none. UnfitShard leaves all as it was.
   std::vector<Sample> scan(const std::vector<ObjectInfo>& shards, const Notify& notify,
                            std::vector<std::string>& passed_over);
   // Finds the classes, and each sample's place among them.
   void name_classes(const ShardedOptions& options, const Notify& notify);
+  // Where the first shard that has samples has found them, and classes (ShardContents::choice).
+  struct Choice {
+    std::string text;
+    std::string shard;
+  };
+  // UnfitShard where this shard has found them elsewhere.
+  void check_choice(const ShardContents& contents, const std::string& shard);
+  // A training needs no test split: one that has none of the classes is left out, with a remark.
+  void scan_tests(const std::vector<ObjectInfo>& shards, const Notify& notify,
+                  std::vector<std::string>& passed_over);
+  void leave_out_unlabelled(const std::string& pattern, const Notify& notify);
   // Nothing: as far as it is known, it can be used.
   std::optional<BadSample> why_bad(const Sample& sample) const;
   // Error where there are samples, and none of them can be used.
@@ -83,6 +94,7 @@ class Sharded : public Dataset {
   const std::unique_ptr<WholeFiles> whole_;  // null: they are not read so
   std::vector<std::string> shards_;
   std::string instead_;  // of samples, in the first shard that has none
+  std::optional<Choice> choice_;
   std::vector<Sample> train_;
   std::vector<Sample> test_;
   std::vector<std::string> classes_;

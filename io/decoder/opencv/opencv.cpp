@@ -65,13 +65,25 @@ class BlackMemory final : public cv::MatAllocator {
 };
 
 // OpenCV turns TIFF images upright by itself, whatever it is told; here the plan does that, as for
-// all formats. So it gets a copy without a valid orientation.
-Bytes without_orientation(Bytes tiff, Buffer& copy) {
-  const std::optional<size_t> entry = TiffDirectory(tiff).find(kTagOrientation);
-  if (!entry) return tiff;
+// all formats. And libtiff multiplies colours by an alpha that says that they are not, so that they
+// would be darker than those of the same picture in any other format; what has been multiplied
+// already it leaves as it is. So OpenCV gets a copy without a valid orientation, whose alpha says
+// that.
+Bytes as_stored(Bytes tiff, Buffer& copy) {
+  constexpr uint16_t kTagExtraSamples = 338;
+  constexpr uint8_t kAssociated = 1;
+  const TiffDirectory directory(tiff);
+  const std::optional<size_t> orientation = directory.find(kTagOrientation);
+  const std::optional<size_t> extra = directory.find(kTagExtraSamples);
+  if (!orientation && !extra) return tiff;
   uint8_t* const bytes = copy.resize(tiff.size());
   std::memcpy(bytes, tiff.data(), tiff.size());
-  std::memset(bytes + *entry + 8, 0, 4);
+  if (orientation) std::memset(bytes + *orientation + 8, 0, 4);
+  // One number of 16 bits lies in the entry itself: with the file's order of bytes, in its first two.
+  if (extra && directory.count(*extra) == 1) {
+    bytes[*extra + 8] = tiff[0] == 'M' ? 0 : kAssociated;
+    bytes[*extra + 9] = tiff[0] == 'M' ? kAssociated : 0;
+  }
   return copy.bytes();
 }
 
@@ -104,7 +116,7 @@ class OpenCvSession final : public DecoderSession {
       case ImageFormat::png:
         return decode_png(encoded, header, rgb);
       case ImageFormat::tiff:
-        encoded = without_orientation(encoded, copy_);
+        encoded = as_stored(encoded, copy_);
         break;
       default:
         break;

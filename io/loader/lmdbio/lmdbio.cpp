@@ -160,6 +160,7 @@ class Lmdbio final : public Loader {
   int64_t batches() const override { return sampler_.batches(); }
 
   void start(int64_t epoch, int64_t first_batch) override {
+    check_place(epoch, first_batch);
     const Position position{epoch, first_batch};
     if (asked_.batch >= batches()) asked_ = {asked_.epoch + 1, 0};
     if (asked_ == position && run_) return;

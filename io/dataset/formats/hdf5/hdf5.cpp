@@ -91,8 +91,9 @@ class Hdf5Format final : public ShardFormat {
     for (std::string& path : names_.beside()) words.push_back(std::move(path));
     const Buffer answer = run_hdf5({"shard " + shard.key, std::move(words), read, shard.bytes});
     try {
-      ShardContents contents = hdf5_contents(parse_hdf5_layout(answer.bytes(), shard.bytes),
-                                             shard.bytes, stem_of(shard.key));
+      const Hdf5Layout layout = parse_hdf5_layout(answer.bytes(), shard.bytes);
+      ShardContents contents = hdf5_contents(layout, shard.bytes, stem_of(shard.key));
+      contents.choice = choice_of(layout);
       for (ShardSample& sample : contents.samples) {
         if (!names_.target.empty() && !sample.label) sample.label = 0;
       }
@@ -120,6 +121,15 @@ class Hdf5Format final : public ShardFormat {
   }
 
  private:
+  // Where samples and classes are, as far as a shard itself decides it.
+  std::string choice_of(const Hdf5Layout& layout) const {
+    return fmt::format(
+        "{} in '{}', and {}", layout.form == Hdf5Form::encoded ? "encoded files" : "arrays",
+        names_.images,
+        layout.labels.empty() ? fmt::format("no data set '{}'", names_.labels)
+                              : fmt::format("classes in data set '{}'", names_.labels));
+  }
+
   struct Scratch {
     Buffer stored;
     Buffer unpacked;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,8 +40,7 @@ std::string list_of(const std::vector<ParquetColumn>& columns) {
   return columns.empty() ? "none" : text;
 }
 
-// Finds the columns that a shard's samples are made of. Error(ExitCode::data), which names those
-// that are there.
+// Finds the columns that a shard's samples are made of. UnfitShard, which names those that fit.
 class ColumnChoice {
  public:
   ColumnChoice(const std::string& shard, std::vector<ParquetColumn> columns)
@@ -48,60 +48,69 @@ class ColumnChoice {
 
   const ParquetColumn& images(const std::string& wanted) const {
     if (!wanted.empty()) {
-      const ParquetColumn& column = named(wanted, "images");
-      if (!column.has_bytes) {
-        fail(
-            fmt::format("column '{}' is {}, and no bytes and no list of numbers: set "
-                        "dataset.images to one that is",
-                        wanted, column.type));
-      }
-      return column;
+      return named(wanted, "images", "neither bytes nor a list of numbers",
+                   [](const ParquetColumn& column) { return column.has_bytes; });
     }
-    std::vector<const ParquetColumn*> found;
-    for (const ParquetColumn& column : columns_) {
-      if (column.has_bytes && !column.is_text) found.push_back(&column);
+    const Columns found = those([](const ParquetColumn& column) { return usual(column); });
+    if (found.empty()) {
+      fail("none of its columns has bytes or lists of numbers: there are " + list_of(columns_));
     }
-    if (found.size() != 1) {
+    if (found.size() > 1) {
       fail(
           fmt::format("{} of its columns have bytes or lists of numbers, and one holds the "
                       "samples: set dataset.images to one of {}",
-                      found.size(), list_of(columns_)));
+                      found.size(), list_of(found)));
     }
-    return *found.front();
+    return *std::ranges::find_if(columns_, usual);
+  }
+
+  // What there is in the place of that column.
+  static std::string without(const std::string& label) {
+    return label.empty() ? "no classes" : fmt::format("no column '{}' for their classes", label);
   }
 
   // Null: there is none, and all samples are of one class.
   const ParquetColumn* label(const std::string& wanted) const {
     if (wanted.empty() || (wanted == kUsualLabel && find(wanted) == nullptr)) return nullptr;
-    const ParquetColumn& column = named(wanted, "label");
-    if (!column.is_whole) {
-      fail(
-          fmt::format("column '{}' is {}, and a class is a whole number: set dataset.label to a "
-                      "column of such, or to \"\" where all samples are of one class",
-                      wanted, column.type));
-    }
-    return &column;
+    return &named(wanted, "label", "no whole number, which a class is",
+                  [](const ParquetColumn& column) { return column.is_whole; });
   }
 
  private:
+  using Columns = std::vector<ParquetColumn>;
+
+  static bool usual(const ParquetColumn& column) { return column.has_bytes && !column.is_text; }
+  template <class F>
+  Columns those(const F& fit) const {
+    Columns found;
+    std::ranges::copy_if(columns_, std::back_inserter(found), fit);
+    return found;
+  }
   const ParquetColumn* find(const std::string& path) const {
     const auto found = std::ranges::find(columns_, path, &ParquetColumn::path);
     return found == columns_.end() ? nullptr : &*found;
   }
-  const ParquetColumn& named(const std::string& path, const char* option) const {
-    if (const ParquetColumn* const column = find(path)) return *column;
+  // The column that an option names; what is offered instead would be taken.
+  template <class F>
+  const ParquetColumn& named(const std::string& path, const char* option, const char* unfit,
+                             const F& fits) const {
+    const ParquetColumn* const column = find(path);
+    if (column != nullptr && fits(*column)) return *column;
+    const Columns fit = those(fits);
     std::vector<std::string> paths;
-    for (const ParquetColumn& column : columns_) paths.push_back(column.path);
-    fail(fmt::format("it has no column '{}'{}: set dataset.{}", path, did_you_mean(path, paths),
-                     option) +
-         "; there are " + list_of(columns_));
+    for (const ParquetColumn& one : fit) paths.push_back(one.path);
+    const std::string what =
+        column == nullptr ? fmt::format("it has no column '{}'{}", path, did_you_mean(path, paths))
+                          : fmt::format("column '{}' is {}, {}", path, column->type, unfit);
+    if (!fit.empty()) fail(fmt::format("{}: set dataset.{} to one of {}", what, option, list_of(fit)));
+    fail(fmt::format("{}, and none of its columns fits: there are {}", what, list_of(columns_)));
   }
   [[noreturn]] void fail(const std::string& why) const {
-    throw Error(ExitCode::data, fmt::format("dataset: shard {}: {}", shard_, why));
+    throw UnfitShard(fmt::format("dataset: shard {}: {}", shard_, why));
   }
 
   const std::string& shard_;
-  const std::vector<ParquetColumn> columns_;
+  const Columns columns_;
 };
 
 // A sample has two parts: the column's chunk in its row group, of which ShardPart::packing is the
@@ -227,7 +236,13 @@ ShardContents ParquetFormat::scan(const Storage& tier, const ObjectInfo& shard) 
       rows += std::min(file.rows(group, images.leaf), kMostRows + 1);
     }
     if (rows > kMostRows) throw ParquetDamage(fmt::format("it has more than {} rows", kMostRows));
-    return {ShardScan(shard.key, file, images, choice.label(names_.label)).samples()};
+    const ParquetColumn* const label = choice.label(names_.label);
+    ShardContents contents{ShardScan(shard.key, file, images, label).samples()};
+    contents.choice =
+        fmt::format("its samples in column '{}' and {}", images.path,
+                    label == nullptr ? choice.without(names_.label)
+                                     : fmt::format("their classes in column '{}'", label->path));
+    return contents;
   } catch (const ParquetDamage& damage) {
     throw Error(ExitCode::data, fmt::format("dataset: shard {} can't be read as Parquet: {}: write "
                                             "it anew, or take it out of the pattern",

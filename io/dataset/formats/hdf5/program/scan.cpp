@@ -157,6 +157,11 @@ std::vector<uint8_t> scan_hdf5(Hdf5Parent& parent, const Hdf5Scan& scan) {
   const Hdf5DataSet images =
       need(file.get(), scan.images, "name the one with the samples (dataset.images)");
   const std::optional<Hdf5DataSet> labels = find(file.get(), scan.labels);
+  if (labels && labels->type_class() != H5T_INTEGER) {
+    labels->refuse(
+        "has no whole numbers, and a class is one: name the data set with the numbers of the "
+        "samples' classes (dataset.labels), and write the classes' names into classes.txt");
+  }
   const std::optional<Hdf5DataSet> keys = find(file.get(), scan.keys);
   const Hdf5Form form = form_of(images, scan);
 
