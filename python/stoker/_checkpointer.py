@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from . import _core
 from ._loader import as_config
 from ._log import note, warn
-from ._state import Names, at, fresh, in_place, is_tensor, mistake, on_host, pack, state_of, unpack
+from ._state import Names, as_bytes, at, dtype_of, fresh, in_place, is_tensor, mistake, of_type, pack, state_of, unpack
 
 
 class Loaded(NamedTuple):
@@ -83,7 +83,7 @@ class Checkpointer:
             part: pack(state_of(value, copy_early=True), part, names.of(part, value), tensors)
             for part, value in parts.items()
         }
-        arrays = [on_host(tensor) for tensor in tensors.values()]
+        arrays = list(tensors.values())
         if self._names is None:
             core, self._core = self._core, self._open(list(tensors), arrays, "none")
             core.close()
@@ -98,7 +98,7 @@ class Checkpointer:
                 + (f"'{added[0]}' is new" if added else f"'{left[0]}' is missing" if left else "their order is another")
                 + ": make another Checkpointer for them"
             )
-        return self._core.save(step, arrays, json.dumps({"python": values}))
+        return self._core.save(step, arrays, json.dumps({"python": json.dumps(values)}))
 
     def finish_copy(self) -> None:
         """Waits until no copy reads the tensors of the last save. Then they may change."""
@@ -117,7 +117,7 @@ class Checkpointer:
         loaded = self._load(path)
         if loaded is None:
             return None
-        values = json.loads(loaded.values).get("python")
+        values = values_of(loaded)
         for part, target in parts.items():
             if values is None and is_part_of(loaded, part):  # a set of Stoker's trainer
                 value = {info[0].removeprefix(f"{part}."): {"$tensor": info[0]}
@@ -139,12 +139,13 @@ class Checkpointer:
             return None
         places = {info[0]: place for place, info in enumerate(loaded.tensors)}
 
-        def tensor(name: str, _: list[Any]) -> Any:
+        def tensor(packed: Any, _: list[Any]) -> Any:
+            name = packed["$tensor"]
             memory = fresh(*loaded.tensors[places[name]])
             loaded.copy(places[name], memory)
-            return memory
+            return of_type(memory, name, packed.get("dtype"))
 
-        values = json.loads(loaded.values).get("python")
+        values = values_of(loaded)
         if values is None:
             values = {name: {"$tensor": name} for name in places}
         return Loaded(loaded.step, loaded.path, unpack(values, tensor, []))
@@ -165,21 +166,30 @@ class Checkpointer:
         tensors = loaded.tensors
         places = {info[0]: place for place, info in enumerate(tensors)}
 
-        def tensor(name: str, path: list[Any]) -> Any:
+        def tensor(packed: Any, path: list[Any]) -> Any:
+            name, dtype = packed["$tensor"], packed.get("dtype")
             info = tensors[places[name]]
+            shape = info[2] if dtype is None else info[2][:-1]
             memory = at(state, path)
             if not is_tensor(memory):
                 if not makes:
                     raise mistake(f"'{name}' is in the set, and there is no tensor for it in {part}: give the object itself, "
                                   "whose state is made anew")  # fmt: skip
-                memory = fresh(*info)
-            elif tuple(memory.shape) != info[2]:
-                raise mistake(f"'{name}' is {info[2]} in the set, and {tuple(memory.shape)} in {part}")
+                memory = None
+            elif tuple(memory.shape) != shape:
+                raise mistake(f"'{name}' is {shape} in the set, and {tuple(memory.shape)} in {part}")
             elif not in_place(memory):
                 if not makes:
-                    raise mistake(f"'{name}' of {part} must be in the host's memory and contiguous, in C order")
+                    raise mistake(f"'{name}' of {part} must be in the host's memory, contiguous in C order and writable")
+                memory = None
+            elif dtype is not None and dtype_of(memory) != dtype:
+                raise mistake(f"'{name}' is of {dtype} in the set, and of {dtype_of(memory)} in {part}")
+            if memory is None:
                 memory = fresh(*info)
-            loaded.copy(places[name], memory.detach() if hasattr(memory, "detach") else memory)
+                loaded.copy(places[name], memory)
+                return of_type(memory, name, dtype)
+            target = memory.detach() if hasattr(memory, "detach") else memory
+            loaded.copy(places[name], target if dtype is None else as_bytes(target))
             return memory
 
         restored = unpack(value, tensor, [])
@@ -214,6 +224,12 @@ class Checkpointer:
             self._core.close()
 
 
+def values_of(loaded: Any) -> Any:
+    """What save() was given, by part, as pack() has it; None: the set is of Stoker's trainer."""
+    values = json.loads(loaded.values).get("python")
+    return json.loads(values) if isinstance(values, str) else values  # a set of an earlier release has no text here
+
+
 def is_part_of(loaded: Any, part: str) -> bool:
     return any(info[0].startswith(f"{part}.") for info in loaded.tensors)
 
@@ -224,7 +240,7 @@ def fill(target: Any, restored: Any, part: str) -> None:
         target[:] = restored
     elif isinstance(target, dict):
         for key, value in restored.items():
-            if isinstance(value, dict) and isinstance(target.get(key), dict):
+            if isinstance(value, dict) and type(target.get(key)) is type(value):
                 fill(target[key], value, part)
             elif not is_tensor(value):
                 target[key] = value

@@ -32,7 +32,8 @@ class _Saved:
         if "dcp" not in values:
             raise mistake(f"{core.path} was not saved by torch.distributed.checkpoint: stoker.Checkpointer restores it")
         self.core = core
-        self.metadata = from_json(values["dcp"])
+        said = values["dcp"]
+        self.metadata = from_json(json.loads(said) if isinstance(said, str) else said)  # earlier releases have no text here
         self._others = {name: text for part in values.get("parts", []) for name, text in (part or {}).items()}
         self._places = {row[0]: place for place, row in enumerate(core.tensors)}
 

@@ -27,8 +27,8 @@ from ._loader import as_config
 from ._log import warn
 from ._opening import Attempt, Opening
 from ._ranks import LOADED, Ranks
-from ._shares import Share, as_saved, layout, share_of, to_json
-from ._state import mistake, step_of
+from ._shares import Share, layout, share_of, to_json
+from ._state import as_saved, mistake, step_of
 
 
 class StorageWriter(dcp.StorageWriter, AsyncStager):
@@ -252,7 +252,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._planner = copy.copy(planner)
         self._planner.state_dict = {}
         if self._ranks.rank == 0:
-            self._metadata = json.dumps({"dcp": to_json(planner.metadata)})
+            self._metadata = json.dumps({"dcp": json.dumps(to_json(planner.metadata))})
         return step
 
     def _open(self, step: int | None, shares: list[Share]) -> tuple[int, Any]:

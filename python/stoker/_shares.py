@@ -14,13 +14,10 @@ from torch.distributed.checkpoint.metadata import (
 )
 from torch.distributed.checkpoint.planner import WriteItem
 
-from ._state import on_host, pack, unpack
+from ._state import DTYPES, SET_TYPES, as_saved, pack, unpack
 
-#: PyTorch's types that a set has. Tensors of others are kept as their bytes, in a last dimension.
-_TYPES = {
-    torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64",
-    torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL",
-}  # fmt: skip
+#: PyTorch's types that a set has.
+_TYPES = {getattr(torch, DTYPES[name]): name for name in SET_TYPES}
 
 
 class Share(NamedTuple):
@@ -40,12 +37,6 @@ def share_of(item: WriteItem) -> Share:
     data = item.tensor_data
     dtype = str(data.properties.dtype).removeprefix("torch.")
     return Share(item.index.fqn, dtype, tuple(data.size), tuple(data.chunk.offsets), tuple(data.chunk.sizes))
-
-
-def as_saved(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor as a set has it: in the host's memory, in C order. Not a copy where it is so."""
-    tensor = on_host(tensor)
-    return tensor if tensor.dtype in _TYPES else tensor.reshape(*tensor.shape, 1).view(torch.uint8)
 
 
 def empty(dtype: torch.dtype, shape: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -86,7 +77,8 @@ def layout(said: list[list[Share]], rank: int) -> Layout:
         last = [] if dtype in _TYPES else [dtype.itemsize]
         if not math.prod(size):
             parts = parts[:1]
-        rows = _are_rows([(owner, share) for owner, _, share in parts])
+        # A name that no tensor of a set may have is that of no tensor as a whole: its boxes have others.
+        rows = name not in ("", "__metadata__") and _are_rows([(owner, share) for owner, _, share in parts])
         if rows:
             result.tensors.append((name, kind, [*size, *last]))
         begin = 0
@@ -130,7 +122,7 @@ def to_json(metadata: Metadata) -> dict[str, Any]:
             tensors[name] = {"dtype": dtype, "size": list(value.size), "chunks": chunks}
         else:
             others.append(name)
-    return {"tensors": tensors, "bytes": others, "planner": pack(metadata.planner_data, "planner_data", str, {})}
+    return {"tensors": tensors, "bytes": others, "planner": pack(metadata.planner_data, "planner_data", str, None)}
 
 
 def from_json(saved: dict[str, Any]) -> Metadata:
