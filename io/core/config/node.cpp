@@ -299,7 +299,7 @@ Node parse_yaml(const std::string& text, const std::string& source) {
 }
 
 Node load_yaml(const std::string& path) {
-  std::optional<std::string> text = read_if_there(path, kMaxBytes + 1);
+  std::optional<std::string> text = read_if_there(path, kMaxBytes + 1, Readable::streams);
   if (!text && path.find_first_of("./") == std::string::npos) {
     const std::string shared = share_of_library() + "/configs/" + path + ".yaml";
     text = read_if_there(shared, kMaxBytes + 1);
