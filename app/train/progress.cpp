@@ -17,11 +17,11 @@ constexpr auto kRateWindow = std::chrono::seconds(1);
 }  // namespace
 
 Progress::Progress(Device& device, StepLedger& ledger, Hub& hub, RunSinks& sinks, int64_t steps,
-                   int64_t epochs)
+                   int64_t epochs, bool many)
     : device_(device),
       ledger_(ledger),
       hub_(hub),
-      idle_(ledger.begun()),
+      idle_(ledger.begun(), many),
       sinks_(sinks),
       first_step_(steps),
       rates_(ledger.begun(), kRateWindow),
@@ -84,6 +84,7 @@ void Progress::report(std::optional<double> loss, double learning_rate) {
 
 void Progress::finish() {
   take_segments();
+  idle_.settle();
   std::optional<Spread> rates;
   if (!rates_.rates().empty()) rates = spread(rates_.rates());
   hub_.end_loop(rates);

@@ -19,13 +19,14 @@ namespace stoker {
 // own work costs is counted as overhead (Hub).
 class Progress {
  public:
-  // Call it after StepLedger::begin(). steps, epochs: those that were finished before.
+  // Call it after StepLedger::begin(). steps, epochs: those that were finished before. many: there
+  // are other ranks, and add_peers() tells of each step before the next one is added.
   Progress(Device& device, StepLedger& ledger, Hub& hub, RunSinks& sinks, int64_t steps,
-           int64_t epochs);
+           int64_t epochs, bool many);
 
   // Counts a submitted step of `images` samples. The device may not have begun it.
   void add_step(int64_t images, int64_t epoch);
-  // Tells how long the device waited for other ranks in its last steps.
+  // Tells how long the device waited for other ranks in its last step.
   void add_peers(Clock::duration waited) { idle_.add_peers(waited); }
   // Tells the times of the parts of all steps so far, if they are known.
   void set_pass(const std::optional<PassTimes>& times) { totals_.pass = times; }

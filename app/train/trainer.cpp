@@ -240,7 +240,7 @@ void Trainer::train() {
   run.segments().beat();
   const Ticker beats("pause-watch", LiveSegments::kBeat, [&run] { run.segments().beat(); });
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), *sinks_,
-                                         position_.step, position_.epoch);
+                                         position_.step, position_.epoch, peers_.ranks().many());
   std::exception_ptr error;
   {
     const WaitWatch watch([this] { return wait_of(experiment_.hub()); },

@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <future>
 #include <utility>
 #include <vector>
@@ -24,6 +24,7 @@ namespace stoker {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressPause{50};
+constexpr size_t kMostOfTag = 4096;
 constexpr long kOk = 200;
 constexpr long kPartialContent = 206;
 constexpr long kRangeNotSatisfiable = 416;
@@ -41,7 +42,8 @@ class Part {
                                              ": another process downloads it already; wait for "
                                              "it, or stop it");
     }
-    std::getline(std::ifstream(tag_path_), tag_);
+    tag_ = read_if_there(tag_path_, kMostOfTag).value_or("");
+    tag_.resize(std::min(tag_.find('\n'), tag_.size()));
     if (tag_.empty()) restart("");
   }
 

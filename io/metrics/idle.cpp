@@ -1,6 +1,7 @@
 #include "io/metrics/idle.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stoker {
 namespace {
@@ -21,6 +22,19 @@ const char* idle_cause_name(IdleCause cause) {
 }
 
 void IdleAttribution::add_step(const BusyInterval& step) {
+  settle();
+  if (peers_late_) {
+    newest_ = step;
+  } else {
+    count(step);
+  }
+}
+
+void IdleAttribution::settle() {
+  if (newest_) count(*std::exchange(newest_, std::nullopt));
+}
+
+void IdleAttribution::count(BusyInterval step) {
   // A step that began before observation, or before the step ahead of it ended, counts from there.
   const TimePoint start = std::max(step.start, last_end_);
   const TimePoint end = std::max(step.end, start);
@@ -30,7 +44,8 @@ void IdleAttribution::add_step(const BusyInterval& step) {
   attribute(last_end_, submitted);
   idle(IdleCause::h2d) += ran(submitted, start);
   const Duration all = ran(start, end);
-  const Duration peers = std::min(step.peers, all);
+  const Duration peers = std::min(step.peers + owed_, all);
+  owed_ = std::max(Duration::zero(), step.peers + owed_ - peers);
   const Duration starved = std::min(step.starved, all - peers);
   const Duration checkpoint = std::min(starved, within(Segment::checkpoint_stall, start, end));
   busy_ += all - peers - starved;
@@ -46,14 +61,6 @@ void IdleAttribution::add_step(const BusyInterval& step) {
     first_paused_ = paused_;
     first_busy_ = busy_;
   }
-}
-
-void IdleAttribution::add_peers(Clock::duration waited) {
-  // The device counted the wait as a part of its steps. It cannot have been longer than they were.
-  const Duration all = std::min(waited, busy_);
-  busy_ -= all;
-  if (steps_ <= 1) first_busy_ = busy_;
-  idle(IdleCause::peers) += all;
 }
 
 void IdleAttribution::attribute(TimePoint from, TimePoint to) {

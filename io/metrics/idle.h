@@ -48,19 +48,24 @@ struct DeviceTime {
 // at 40; the step before ended at 4. Idle are 6 for data, 2 for the host, 3 for h2d; busy are 25.
 class IdleAttribution {
  public:
-  // begin: when the training loop begins. The device is observed from then on.
-  explicit IdleAttribution(TimePoint begin) : begin_(begin), last_end_(begin) {}
+  // begin: when the training loop begins. The device is observed from then on. peers_late: how long
+  // a step waited for its peers is told by add_peers() before the next one is added, so that the
+  // newest step counts only then, or with settle(). Nothing that was counted is taken back.
+  explicit IdleAttribution(TimePoint begin, bool peers_late = false)
+      : begin_(begin), last_end_(begin), peers_late_(peers_late) {}
 
   // The trainer's segments, in order. Those that ended before a step was submitted must come before
   // that step.
   void add_segment(const SegmentInterval& interval) { segments_.push_back(interval); }
   // The device's steps, in order, however late.
   void add_step(const BusyInterval& step);
-  // Says for how long steps that were added before waited for their peers, if that is known only
-  // now.
-  void add_peers(Clock::duration waited);
+  // Says for how long the step that was added last waited for its peers. What is longer than the
+  // step is taken off the next ones.
+  void add_peers(Clock::duration waited) { owed_ += waited; }
+  // Nothing more is told of the newest step.
+  void settle();
 
-  // The times of all steps so far.
+  // The times of all steps that count so far.
   DeviceTime total() const;
   // Accelerator utilisation as MLPerf Storage defines it: compute time / total time, without the
   // first step and what came before it; 0 to 1. Absent before the second step.
@@ -69,6 +74,7 @@ class IdleAttribution {
  private:
   using Duration = Clock::duration;
 
+  void count(BusyInterval step);
   // Splits the gap [from, to) between the causes.
   void attribute(TimePoint from, TimePoint to);
   // How long of [from, to) the trainer was in this segment.
@@ -79,6 +85,9 @@ class IdleAttribution {
 
   TimePoint begin_;
   TimePoint last_end_;
+  const bool peers_late_;
+  std::optional<BusyInterval> newest_;    // where peers_late_
+  Duration owed_{};                       // of waits for peers that no step has had yet
   std::deque<SegmentInterval> segments_;  // those that end after last_end_
   // Sums in the clock's own integers: nothing is lost to rounding, however long the run.
   Duration paused_{};

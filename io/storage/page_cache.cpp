@@ -102,7 +102,7 @@ bool ranges_by_cachestat(int file, CachedRange range, std::vector<CachedRange>& 
 }
 
 // A regular file that is open for reading, or nothing.
-FileDescriptor open_regular(const std::string& path, struct stat& status) {
+FileDescriptor open_quietly(const std::string& path, struct stat& status) {
   // O_NONBLOCK: a pipe in the way must not hold us up.
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
@@ -160,7 +160,7 @@ Residency page_cache_residency(const FileTree& tree, std::span<const std::string
   Residency residency;
   for (const std::string& key : keys) {
     struct stat status {};
-    const FileDescriptor file = open_regular(tree.full(key), status);
+    const FileDescriptor file = open_quietly(tree.full(key), status);
     if (!file) continue;
     const auto bytes = static_cast<uint64_t>(status.st_size);
     const auto cached = cached_bytes(file.get(), bytes);
@@ -176,7 +176,7 @@ Residency evict(const FileTree& tree, std::span<const std::string> keys) {
   for (const std::string& key : keys) {
     const std::string path = tree.full(key);
     struct stat status {};
-    const FileDescriptor file = open_regular(path, status);
+    const FileDescriptor file = open_quietly(path, status);
     if (!file) continue;
     evict_pages(file.get(), path);
   }

@@ -84,7 +84,8 @@ class PosixStorage final : public FileObjects {
  private:
   void read_as_tensorflow(const std::string& key, Buffer& out, Range range) const {
     const std::string path = path_of(key);
-    const ObjectFile file{path, open_file("read", path, O_RDONLY | O_NONBLOCK)};
+    const ObjectFile file{path, open_regular("read", path, O_RDONLY)};
+    if (!file.file) throw_errno("read", path, ENOENT);
     advise_before(file.file, range.offset, range.length);
     read_to_the_end(file, out, range);
     advise_after(file.file, range.offset, range.length);

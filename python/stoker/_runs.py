@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import stat
 from typing import Any
 
 
@@ -17,11 +18,11 @@ def runs(folder: str | os.PathLike[str] = "runs", *, frame: bool | None = None) 
     rows = []
     for path in pathlib.Path(folder).rglob("summary.json"):
         try:
-            summary = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # that of a run which is writing it, or another program's
+            summary = json.loads(_text_of(path))
+            rows.append({"run": str(path.parent), **_flat(summary)})
+        except (OSError, ValueError, RecursionError):  # that of a run which is writing it, or another program's
             continue
-        rows.append({"run": str(path.parent), **_flat(summary)})
-    rows.sort(key=lambda row: (row.get("started_unix_s") or 0, row["run"]))
+    rows.sort(key=lambda row: (_number(row.get("started_unix_s")), row["run"]))
     if frame is None:
         frame = _has_pandas()
     if not frame:
@@ -29,6 +30,22 @@ def runs(folder: str | os.PathLike[str] = "runs", *, frame: bool | None = None) 
     import pandas
 
     return pandas.DataFrame(rows)
+
+
+_MOST_BYTES = 64 << 20
+
+
+def _text_of(path: pathlib.Path) -> bytes:
+    """A file that anybody may have put there: a FIFO, a device or an endless file is an OSError."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+            raise OSError(f"{path}: not a summary of a run")
+        return file.read(_MOST_BYTES)
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, (int, float)) else 0
 
 
 def _has_pandas() -> bool:
@@ -40,6 +57,8 @@ def _has_pandas() -> bool:
 
 
 def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
     result: dict[str, Any] = {}
     for key, below in value.items():
         if isinstance(below, dict):

@@ -68,17 +68,39 @@ TEST(Idle, what_the_process_stood_still_is_not_observed) {
 
 // On hand at once from a device that knows, or later from a vote of the ranks.
 TEST(Idle, waiting_for_peers_is_taken_off_the_step) {
-  Timeline t;
-  t.segment(Segment::compute, 0, 10);
+  Timeline t{IdleAttribution(at(0), true)};
+  t.segment(Segment::compute, 0, 30);
   t.idle.add_step({at(0), at(0), at(10), {}, milliseconds(3)});
+  EXPECT_EQ(t.text(), "0 = 0 + 0 + 0 + 0 + 0");
+  t.step(10, 10, 30);
   EXPECT_EQ(t.text(), "10 = 7 + 0 + 0 + 0 + 0");
-  t.segment(Segment::compute, 10, 30).step(10, 10, 30);
   t.idle.add_peers(milliseconds(5));
+  t.idle.settle();
   EXPECT_EQ(t.text(), "30 = 22 + 0 + 0 + 0 + 0");
   EXPECT_DOUBLE_EQ(t.idle.total().idle[static_cast<size_t>(IdleCause::peers)], 0.008);
   EXPECT_DOUBLE_EQ(*t.idle.au(), 0.75);
-  t.idle.add_peers(std::chrono::hours(1));  // more than there was
-  EXPECT_EQ(t.idle.total().busy, 0);
+}
+
+// A row of steps.csv is the difference of two totals: none of it is negative, or more than the
+// observed time, however late and long the waits for peers are.
+TEST(Idle, what_was_counted_is_never_taken_back) {
+  Timeline t{IdleAttribution(at(0), true)};
+  DeviceTime before = t.idle.total();
+  for (int step = 0; step < 20; ++step) {
+    t.segment(Segment::compute, 10 * step, 10 * step + 10)
+        .step(10 * step, 10 * step, 10 * step + 1 + step % 9);
+    const DeviceTime now = t.idle.total();
+    double sum = now.busy - before.busy;
+    EXPECT_GE(sum, 0);
+    for (size_t i = 0; i < kIdleCauses; ++i) {
+      EXPECT_GE(now.idle[i], before.idle[i]);
+      sum += now.idle[i] - before.idle[i];
+    }
+    EXPECT_NEAR(sum, now.observed - before.observed, 1e-9);
+    before = now;
+    t.idle.add_peers(milliseconds(step % 3 == 0 ? 12 : 1));
+  }
+  EXPECT_GT(before.idle[static_cast<size_t>(IdleCause::peers)], 0.05);
 }
 
 TEST(Idle, what_a_step_was_starved_is_the_hosts_but_for_what_it_waited_for_a_checkpoint) {

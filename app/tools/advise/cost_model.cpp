@@ -40,7 +40,7 @@ double residual(const nlohmann::json& points) {
 }
 
 TierCostModel fitted(const std::string& path) {
-  const std::optional<std::string> text = read_if_there(path);
+  const std::optional<std::string> text = read_if_there(path, SIZE_MAX, Readable::streams);
   if (!text) {
     throw Error(ExitCode::environment,
                 path +

@@ -18,6 +18,7 @@
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/system/child_process.h"
+#include "io/core/system/file.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
 #include "io/core/text/plural.h"
@@ -151,8 +152,7 @@ class LmdbRuns {
     const ChildResult result =
         run_child(words(cell), scratch_.log(), [this] { return stop_.requested(); });
     if (stop_.requested()) throw Error(stop_.exit_code(), "bench lmdb: stopped by a signal");
-    std::ifstream log(scratch_.log());
-    const std::string said(std::istreambuf_iterator<char>(log), {});
+    const std::string said = read_if_there(scratch_.log()).value_or("");
     if (result.exit_code == 0) return parse_json(result.output);
     throw Error(result.exit_code < 128 ? static_cast<ExitCode>(result.exit_code) : ExitCode::bug,
                 fmt::format("bench lmdb: {} on {}: {}", cell.reader->name,

@@ -16,8 +16,11 @@ namespace stoker {
 namespace {
 
 std::string finding_text(const Finding& finding, size_t place) {
-  std::string text = fmt::format("{}. {} ({:.1f} % of the time): {}\n", place, finding.cause,
-                                 100 * finding.cost, finding.text);
+  const std::string share =
+      finding.price.empty() ? fmt::format(" ({:.1f} % of the time)", 100 * finding.cost) : "";
+  const std::string price = finding.price.empty() ? "" : " " + finding.price;
+  std::string text =
+      fmt::format("{}. {}{}: {}{}\n", place, finding.cause, share, finding.text, price);
   for (const std::string& line : finding.evidence) text += fmt::format("     {}\n", line);
   if (!finding.overrides.empty()) text += fmt::format("   try: {}\n", finding.next());
   if (finding.advice.empty()) return text;

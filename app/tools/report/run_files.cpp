@@ -14,8 +14,17 @@ namespace stoker {
 
 namespace fs = std::filesystem;
 
+std::optional<std::string> read_own_file(const std::string& path) {
+  constexpr size_t kMost = 64 << 20;
+  std::optional<std::string> text = read_if_there(path, kMost + 1);
+  if (text && text->size() > kMost) {
+    throw Error(ExitCode::data, path + ": it has more than 64 MiB: stoker writes no such file");
+  }
+  return text;
+}
+
 nlohmann::json read_json(const std::string& path) {
-  const std::optional<std::string> text = read_if_there(path);
+  const std::optional<std::string> text = read_own_file(path);
   if (!text) {
     throw Error(ExitCode::environment,
                 path + " is missing: name the directory of a run that has ended");
@@ -36,9 +45,10 @@ namespace {
 RunFiles without_tables(const std::string& directory) {
   RunFiles run;
   run.directory = directory;
-  if (read_if_there(run.path("summary.json"))) run.summary = read_json(run.path("summary.json"));
+  const std::string summary = run.path("summary.json");
+  if (const auto text = read_own_file(summary)) run.summary = parse_run_json(*text, summary);
   run.environment = read_json(run.path("environment.json"));
-  run.config = read_if_there(run.path("config.yaml")).value_or("");
+  run.config = read_own_file(run.path("config.yaml")).value_or("");
   return run;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   std::string path(const std::string& file) const { return directory + "/" + file; }
 };
 
+// The text of a file that a run or a sweep left. Empty: it is not there. Error(ExitCode::data)
+// where it is far larger than one of ours; IoError.
+std::optional<std::string> read_own_file(const std::string& path);
 // The JSON of a file that a run or a sweep left. Error, which names the file: ExitCode::environment
 // where it is missing, ExitCode::data where it is no JSON, or nested too deep to be one of ours.
 nlohmann::json read_json(const std::string& path);

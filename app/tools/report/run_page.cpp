@@ -52,7 +52,7 @@ json run_json(const RunFiles& run, const std::string& label) {
                 {"directory", run.directory},
                 {"environment", run.environment},
                 {"config", run.config},
-                {"overrides", read_if_there(run.path("overrides")).value_or("")},
+                {"overrides", read_own_file(run.path("overrides")).value_or("")},
                 {"steps", thinned(run.steps, kMaxRows)},
                 {"timeline", thinned(run.timeline, kMaxRows)},
                 {"tiers", tiers(run.summary)}};

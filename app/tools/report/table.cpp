@@ -29,10 +29,8 @@ std::optional<double> number(std::string_view field, const std::string& path) {
 }  // namespace
 
 TableReader::TableReader(const std::string& path) : path_(path) {
-  file_ = FileDescriptor(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (!file_ && errno == ENOENT) return;
-  if (!file_) throw_errno("read", path, errno);
-  read_header();
+  file_ = open_regular("read", path, O_RDONLY);
+  if (file_) read_header();
 }
 
 TableReader::TableReader(std::string_view text, const std::string& path)

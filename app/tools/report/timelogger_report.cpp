@@ -132,7 +132,7 @@ ExitCode report_time_logs(const TimeLoggerArguments& arguments) {
   Json figures = time_log_figures(log, arguments.nodes.value_or(0));
   figures["joined"] = Json::array();
   for (const std::string& path : arguments.timelines) {
-    const std::optional<std::string> text = read_if_there(path);
+    const std::optional<std::string> text = read_if_there(path, SIZE_MAX, Readable::streams);
     if (!text) throw Error(ExitCode::environment, path + ": there is no such file");
     figures["joined"].push_back(joined_figures(log, read_timeline(*text, path)));
     if (number(figures["joined"].back(), "read_s") > 0) continue;

@@ -1,14 +1,17 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <cmath>
+#include <ext/stdio_filebuf.h>
 #include <filesystem>
-#include <fstream>
+#include <istream>
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
 #include "app/tools/report/commands.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/report/trace_figures.h"
+#include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/core/text/plural.h"
 
@@ -16,12 +19,14 @@ namespace stoker {
 namespace {
 
 TraceFigures read_trace(const std::string& path) {
-  std::ifstream file(path);
+  FileDescriptor file = open_regular("read", path, O_RDONLY);
   if (!file) {
     throw Error(ExitCode::environment,
                 path + " is missing: add {type: trace, steps: 1000000} to metrics.sinks");
   }
-  return trace_figures(file, path);
+  __gnu_cxx::stdio_filebuf<char> buffer(file.release(), std::ios::in);
+  std::istream trace(&buffer);
+  return trace_figures(trace, path);
 }
 
 // The same figures out of a summary.json.

@@ -31,7 +31,7 @@ constexpr std::chrono::minutes kLately{10};
 
 json json_of(const std::string& path) {
   try {
-    const std::optional<std::string> text = read_if_there(path);
+    const std::optional<std::string> text = read_own_file(path);
     return text ? try_parse_json(*text).value_or(nullptr) : json();
   } catch (const Error&) {
     return nullptr;
@@ -61,7 +61,7 @@ bool wrote_lately(const std::string& directory) {
 std::map<std::string, double> last_window(const std::string& path) {
   constexpr off_t kTail = 1 << 16;
   const std::string head = read_if_there(path, kTail).value_or("");
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file = open_regular("read", path, O_RDONLY);
   if (!file) return {};
   std::string tail(static_cast<size_t>(kTail), '\0');
   const off_t from = std::max<off_t>(0, ::lseek(file.get(), 0, SEEK_END) - kTail);

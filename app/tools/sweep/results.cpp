@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "app/tools/report/run_files.h"
 #include "app/tools/sweep/findings.h"
 #include "app/tools/sweep/plots.h"
 #include "io/core/error.h"
@@ -172,7 +173,7 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
 }
 
 SweepResults read_results(const std::string& path) {
-  const std::optional<std::string> text = read_if_there(path);
+  const std::optional<std::string> text = read_own_file(path);
   if (!text) throw Error(ExitCode::environment, path + " is missing: run the sweep first");
   return parse_results(*text, path);
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "io/core/error.h"
@@ -15,7 +15,7 @@ namespace {
 
 // The last line that a run has said.
 std::string last_line(const std::string& path) {
-  std::ifstream log(path);
+  std::istringstream log(read_if_there(path).value_or(""));
   std::string line, last;
   while (std::getline(log, line)) {
     if (!line.empty()) last = line;

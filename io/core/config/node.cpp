@@ -329,7 +329,7 @@ static std::string not_there(const std::filesystem::path& path, const std::strin
 }
 
 Node load_yaml(const std::string& path) {
-  std::optional<std::string> text = read_if_there(path, kMaxBytes + 1);
+  std::optional<std::string> text = read_if_there(path, kMaxBytes + 1, Readable::streams);
   const bool word = path.find_first_of("./") == std::string::npos;
   const std::string ours = word ? share_of_library() + "/configs" : "";
   if (!text && word) {

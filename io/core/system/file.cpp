@@ -15,6 +15,7 @@ namespace stoker {
 namespace {
 
 constexpr const char* kTemporary = ".tmp-";
+constexpr size_t kMostRead = size_t{1} << 30;
 
 std::string parent_of(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
@@ -47,6 +48,22 @@ void sync_directory(const std::string& path) {
   if (uninterrupted(call) != 0 && !is_unsupported(errno)) throw_errno("sync", path, errno);
 }
 
+// Empty: no file has that name.
+FileDescriptor open_there(const std::string& operation, const std::string& path, int flags) {
+  FileDescriptor file(uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC); }));
+  if (!file && errno != ENOENT) throw_errno(operation, path, errno);
+  return file;
+}
+
+struct stat status_of(const FileDescriptor& file, const std::string& operation,
+                      const std::string& path) {
+  struct stat status {};
+  if (uninterrupted([&] { return ::fstat(file.get(), &status); }) != 0) {
+    throw_errno(operation, path, errno);
+  }
+  return status;
+}
+
 // Another thread may remove a directory that is empty between two of our calls.
 template <class F>
 void despite_removals(F&& f) {
@@ -77,20 +94,37 @@ bool is_unsupported(int errno_value) {
   return errno_value == EINVAL || errno_value == ENOSYS || errno_value == EOPNOTSUPP;
 }
 
-std::optional<std::string> read_if_there(const std::string& path, size_t limit) {
-  const FileDescriptor file(
-      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (!file && errno == ENOENT) return std::nullopt;
-  if (!file) throw_errno("read", path, errno);
+FileDescriptor open_regular(const std::string& operation, const std::string& path, int flags) {
+  FileDescriptor file = open_there(operation, path, flags | O_NONBLOCK);
+  if (!file) return file;
+  const struct stat what = status_of(file, operation, path);
+  if (S_ISDIR(what.st_mode)) throw_errno(operation, path, EISDIR);
+  if (!S_ISREG(what.st_mode)) {
+    throw IoError(operation + " " + path + ": it is " +
+                      (S_ISFIFO(what.st_mode) ? "a FIFO" : "a device") +
+                      ", and a regular file is needed there",
+                  0);
+  }
+  return file;
+}
+
+std::optional<std::string> read_if_there(const std::string& path, size_t limit, Readable readable) {
+  const FileDescriptor file = readable == Readable::regular ? open_regular("read", path, O_RDONLY)
+                                                            : open_there("read", path, O_RDONLY);
+  if (!file) return std::nullopt;
+  const size_t most = std::min(limit, kMostRead + 1);
+  const off_t bytes = status_of(file, "read", path).st_size;
+  if (most > kMostRead && bytes > static_cast<off_t>(kMostRead)) throw_errno("read", path, EFBIG);
   std::string text;
   constexpr size_t kPiece = 1 << 20;
   for (size_t size = 0;;) {
-    const size_t piece = std::min(kPiece, limit - size);
+    const size_t piece = std::min(kPiece, most - size);
     text.resize(size + piece);
     const ssize_t count =
         uninterrupted([&] { return ::read(file.get(), text.data() + size, piece); });
     if (count < 0) throw_errno("read", path, errno);
     text.resize(size += static_cast<size_t>(count));
+    if (size > kMostRead) throw_errno("read", path, EFBIG);
     if (count == 0) return text;
   }
 }

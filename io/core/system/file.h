@@ -52,9 +52,20 @@ FileDescriptor open_file(const std::string& operation, const std::string& path, 
 // will be better: a sync of a directory, a lock, direct I/O.
 bool is_unsupported(int errno_value);
 
+// Opens a regular file, or what a link to one leads to. Empty: no file has that name. Anything else
+// that others may have put there, such as a FIFO, a device or a socket, is an IoError that says
+// what it is: it is never waited for, and never read without end. Whatever lies in a folder that
+// others may write in is opened by this function.
+FileDescriptor open_regular(const std::string& operation, const std::string& path, int flags);
+
+// What may be read: regular files alone, or streams as well. Only a path that the user named on the
+// command line may be a stream, such as /dev/stdin or a process substitution of a shell.
+enum class Readable { regular, streams };
+
 // The bytes of a whole file, or the first `limit` of them. Empty: no file has that name. Any other
-// failure is an IoError.
-std::optional<std::string> read_if_there(const std::string& path, size_t limit = SIZE_MAX);
+// failure is an IoError. Without a limit, so is a file of more than 1 GiB.
+std::optional<std::string> read_if_there(const std::string& path, size_t limit = SIZE_MAX,
+                                         Readable readable = Readable::regular);
 
 // Writes all of `bytes` at the file's position, over short writes and EINTR; `path` is for the
 // message. Not durable until a sync.

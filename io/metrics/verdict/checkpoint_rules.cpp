@@ -94,6 +94,8 @@ Finding drain(const Evidence& e, const Saves& saves) {
   if (saves.left > 0) finding.evidence.push_back(fmt::format("{:.0f} were left over", saves.left));
   finding.overrides = rarer(e, saves.drain_s, interval);
   finding.advice = "save less often, or drain to a faster tier";
+  finding.price =
+      fmt::format("Waiting for them at the end costs {:.0f} % of the run's time.", 100 * cost);
   return finding;
 }
 

@@ -15,12 +15,14 @@ namespace stoker {
 struct Finding {
   std::string cause;  // "storage_latency": a closed set of names, see README.md
   std::string text;   // one sentence
-  double cost = 0;    // share of the time that it takes away
+  double cost = 0;    // share of the time that it takes away, the device's where it was observed
   std::vector<std::string> evidence = {};
   // "loader.workers=8": all of them together are what to try. Empty: there is no setting for it.
   std::vector<std::string> overrides = {};
   std::string advice = {};  // what to do beside them, or instead
   bool passes = false;      // the cost ends by itself: nothing can be gained
+  // A sentence that says what the cost is, where it is a share of something else.
+  std::string price = {};
 
   // The rate's increase where nothing of the cost is left: 0.5 is half as fast again.
   double gain() const { return passes || cost >= 1 ? 0 : cost / (1 - cost); }

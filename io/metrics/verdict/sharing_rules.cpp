@@ -15,14 +15,16 @@ constexpr double kOwn = 0.4;
 Findings contention(const Evidence& e) {
   const bool counted = e.waiting_threads.has_value();
   if (!e.on_host || !e.crowded() || (!counted && *e.own_cores < kOwn * e.cores)) return {};
-  const double others = *e.others_cores, own = *e.own_cores;
+  const double others = *e.others_cores, own = *e.own_cores, share = others / (own + others);
   return {{"cpu_contention",
            "Other processes take cores from this one, which computes on the CPU.",
-           others / (own + others),
+           share,
            {fmt::format("of {:.0f} cores others kept {:.1f} busy, this process {:.1f}",
                         e.machine_cores, others, own)},
            {},
-           "let this run have the machine, or fewer jobs on it"}};
+           "let this run have the machine, or fewer jobs on it",
+           true,
+           fmt::format("They had {:.0f} % of the processor time that was used.", 100 * share)}};
 }
 
 // An emulated device divides its rate between all processes that use it, as a real one does.

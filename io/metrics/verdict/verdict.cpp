@@ -213,8 +213,9 @@ Verdict judge(const Json& record, const Node& config) {
   const Finding& first = verdict.findings.front();
   verdict.level = first.cost < kBoundShare ? Level::moderate : level_of(first.cause);
   verdict.cause = first.cause;
-  verdict.text = fmt::format("{} It costs {:.0f} % of the {} time.", first.text, 100 * first.cost,
-                             e.device_observed ? "device's" : "trainer's");
+  const std::string price = fmt::format("It costs {:.0f} % of the {} time.", 100 * first.cost,
+                                        e.device_observed ? "device's" : "trainer's");
+  verdict.text = first.text + " " + (first.price.empty() ? price : first.price);
   verdict.next = first.next();
   return verdict;
 }

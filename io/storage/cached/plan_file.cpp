@@ -98,7 +98,7 @@ StagingPlan parse_plan(std::string_view text) {
 }
 
 StagingPlan read_plan(const std::string& path) {
-  const std::optional<std::string> text = read_if_there(path, kMostPlanBytes);
+  const std::optional<std::string> text = read_if_there(path, kMostPlanBytes, Readable::streams);
   if (!text) {
     throw Error(ExitCode::environment,
                 path + ": there is no such plan: `stoker advise` writes one");

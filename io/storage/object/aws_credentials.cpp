@@ -48,7 +48,7 @@ AwsCredentials aws_credentials_from_environment() {
 }
 
 AwsCredentials aws_credentials_from_file(const std::string& path, const std::string& profile) {
-  const std::optional<std::string> text = read_if_there(path, kLargestFile);
+  const std::optional<std::string> text = read_if_there(path, kLargestFile, Readable::streams);
   if (!text) {
     throw Error(ExitCode::environment,
                 "storage s3: credentials " + path + ": there is no such file");
