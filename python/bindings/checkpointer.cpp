@@ -1,5 +1,6 @@
 #include "io/checkpoint/checkpointer.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -106,6 +107,12 @@ class CheckpointerHandle {
   bool save(int64_t step, const std::vector<Tensor>& tensors, const std::string& values,
             const std::string& part) {
     Opened& now = opened();
+    if (values.size() + part.size() > kMaxTrainingBytes) {
+      throw Error(ExitCode::config,
+                  fmt::format("what is not a tensor takes {} bytes as text, and a checkpoint holds "
+                              "at most {}: make tensors of large values",
+                              values.size() + part.size(), kMaxTrainingBytes));
+    }
     finish_copy();
     TrainingState state;
     state.step = step;

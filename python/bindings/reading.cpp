@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/checkpoint/restoring/safetensors_index.h"
 #include "io/core/interruption.h"
 
 namespace stoker::python {
@@ -74,6 +75,8 @@ void Reading::open() {
     const LoadSource source = load_source(path, trees_.emplace_back());
     if (source.from.exists(source.path + "/" + kManifestName)) {
       read_one_set(source);
+    } else if (is_safetensors_index(source.path)) {
+      add_indexed(source, sources);
     } else {
       sources.push_back(source);
     }
@@ -91,6 +94,16 @@ void Reading::open() {
   const uint64_t most = files_->piece_bytes();
   const uint64_t slots = std::clamp<uint64_t>(wanted_.ring_bytes / most, 2, there_.size() + 1);
   ring_ = allocate_image(wanted_.allocate, slots * most);
+}
+
+void Reading::add_indexed(const LoadSource& index, std::vector<LoadSource>& sources) {
+  const SetFile file = index.from.open(index.path, FileAccess::buffered);
+  // One byte too many is enough to refuse it.
+  std::string text(std::min(file.size(), kMaxSafetensorsHeader + 1), '\0');
+  file.read_at(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()});
+  for (auto& [name, named] : parse_safetensors_index(text, file.full())) {
+    sources.push_back({index.from, name, std::move(named)});
+  }
 }
 
 void Reading::read() {

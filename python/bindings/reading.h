@@ -33,7 +33,7 @@ struct Image {
 class Reading {
  public:
   struct Wanted {
-    std::vector<std::string> paths;  // files, and directories of sets
+    std::vector<std::string> paths;  // files, indexes of files, and directories of sets
     LoadAccess access = LoadAccess::automatic;
     int64_t threads = 0;      // 0: kReadingThreads
     bool own_memory = false;  // allocate is the caller's
@@ -70,6 +70,7 @@ class Reading {
   void run(const std::stop_token& stop);
   void open();
   void read();
+  static void add_indexed(const LoadSource& index, std::vector<LoadSource>& sources);
   void read_one_set(const LoadSource& source);
   void add_images(const LoadedState& state);
 

@@ -44,7 +44,8 @@ class Checkpointer:
         As on the command line: ``["checkpoint.keep_last=2"]``.
 
     What is saved is given by name: an object with ``state_dict()`` (a module, an optimizer, a scheduler, a
-    :class:`Loader`), or a tree of dicts, lists and tuples whose leaves are tensors (DLPack) or what JSON has. The tensors of
+    :class:`Loader`), or a tree of dicts, lists and tuples whose leaves are tensors (DLPack), numbers, texts, True, False or None. What comes
+    back is what was given; what cannot be is refused by its path. The tensors of
     a state have names such as "model.conv1.weight" and "optimizer.conv1.weight.exp_avg". All saves of a Checkpointer have
     the tensors of its first one, so save for the first time when the optimizer has a state.
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import secrets
@@ -28,17 +29,22 @@ class File(io.BufferedWriter):
     Raises OSError of the call that failed, from write() or from close(), and stoker.Error where `path` is no regular file.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | bytes | os.PathLike[Any]) -> None:
         self._temporary = ""
         #: Of a write that failed: nothing of the file is believed any more.
         self.error: OSError | None = None
-        self._path = os.path.realpath(os.fspath(path))
+        given = os.fsdecode(path)
+        if not given or given.endswith("/"):
+            raise mistake(f"'{given}' is the name of a folder, and not of a file: give the path of a file")
+        self._path = os.path.realpath(given)
         mode = None
         with contextlib.suppress(FileNotFoundError):
             mode = os.stat(self._path).st_mode
         if mode is not None and not stat.S_ISREG(mode):
             raise mistake(f"{self._path} is no regular file, and could not take the place of one: give the path of a file")
         self._folder, name = os.path.split(self._path)
+        if not os.path.isdir(self._folder):
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder: make it first", self._folder)
         name = os.fsdecode(os.fsencode(name)[:200])
         temporary = os.path.join(self._folder, f".{name}.{secrets.token_hex(8)}.tmp")
         super().__init__(io.FileIO(temporary, "xb"), 1 << 20)
@@ -94,7 +100,7 @@ class File(io.BufferedWriter):
         self.discard()
 
 
-def save(obj: Any, path: str | os.PathLike[str], **keywords: Any) -> None:
+def save(obj: Any, path: str | bytes | os.PathLike[Any], **keywords: Any) -> None:
     """``torch.save(obj, path)``, atomic and durable: see :class:`File`. PyTorch reads it as ever.
 
     keywords: those of torch.save. Raises what torch.save and File raise; the file that was there is whole then.

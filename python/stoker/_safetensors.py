@@ -11,6 +11,8 @@ from . import _core
 from ._array import Array
 from ._state import DTYPES, mistake
 
+#: What transformers calls the index of its shards.
+INDEX = "model.safetensors.index.json"
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -26,7 +28,9 @@ def load_safetensors(paths: Paths, *, device: Any = None, threads: int = 0, acce
     Parameters
     ----------
     paths
-        A file, a list of files, a folder of ``*.safetensors``, or the directory of a set of checkpoints.
+        A file, the index of files (``model.safetensors.index.json``), a folder, the directory of a set of checkpoints, or a list
+        of these. Of a folder, what its index names counts; without an index, ``model.safetensors``; without that, all
+        ``*.safetensors``.
     device
         Such as "cuda" or "cpu": PyTorch tensors there. For a GPU files pass through a ring of pinned memory while they are
         copied; a set is first in the host's memory as a whole. None: PyTorch tensors where it is loaded, else :class:`Array` (DLPack), which JAX and NumPy take.
@@ -79,7 +83,8 @@ def _files(paths: Paths) -> list[str]:
         if not folder.is_dir() or (folder / "MANIFEST.json").exists():
             files.append(os.fspath(path))
             continue
-        found = sorted(folder.glob("*.safetensors"))
+        found = [folder / name for name in (INDEX, "model.safetensors") if (folder / name).exists()][:1]
+        found = found or sorted(folder.glob("*.safetensors"))
         if not found:
             error = mistake(f"{folder}: neither a set (no MANIFEST.json) nor a folder with safetensors files")
             error.code = 3  # type: ignore[attr-defined]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """stoker.Checkpointer: states of NumPy, PyTorch and plain values, on one tier or two, and what is refused."""
+import collections
 import importlib.util
 import logging
 import pathlib
@@ -128,12 +129,92 @@ class CheckpointerTest(unittest.TestCase):
             self.assertTrue(saver.save(2, model={"a": numpy.ones(2), "b": numpy.ones(3)}))
 
     def test_what_a_set_can_not_hold_is_refused(self):
-        cases = (({"values": {"f": print}}, "values.f: a checkpoint holds tensors and what JSON has"),
-                 ({"values": {"c": numpy.zeros(2, numpy.complex64)}}, "no such type of numbers"))
+        deep = []
+        for _ in range(300):
+            deep = [deep]
+        cases = (({"values": {"f": print}}, "values.f: a checkpoint cannot hold a builtins.builtin_function"),
+                 ({"values": {"c": numpy.zeros(2, object)}}, "values.c: a checkpoint cannot hold a NumPy array of object"),
+                 ({"values": {"p": collections.namedtuple("Point", "x")(1)}}, "values.p: a checkpoint cannot hold a .*Point"),
+                 ({"values": {"k": {frozenset(): 1}}}, "values.k: a key: a checkpoint cannot hold a builtins.frozenset"),
+                 ({"values": collections.defaultdict(lambda: 1)}, "values: a checkpoint cannot hold the function"),
+                 ({"values": "\ud800"}, "values: a checkpoint cannot hold a builtins.str"),
+                 ({"values": deep}, "at most 200 containers within each other"),
+                 ({"values": "x" * (129 << 20)}, "make tensors of large values"))
         with stoker.Checkpointer(self.config()) as saver:
             for parts, text in cases:
                 with self.subTest(text), self.assertRaisesRegex(stoker.Error, text):
                     saver.save(1, **parts)
+
+    def test_every_value_comes_back_as_torch_save_gives_it_back(self):
+        run_python("""
+import collections, io, os, random, sys, tempfile
+import numpy
+torch = None
+try:
+    import torch
+except ImportError:
+    pass
+import stoker
+from engine import ROOT
+
+rng = random.Random(1)
+scalars = [lambda: rng.randint(-9, 9), lambda: rng.getrandbits(200) - (1 << 199), lambda: rng.gauss(0, 1), lambda: -0.0,
+           lambda: float("inf"), lambda: True, lambda: None, lambda: "a.b$ä\\n" + chr(rng.randint(1, 999)),
+           lambda: numpy.float32(rng.random()), lambda: numpy.int8(rng.randint(-9, 9)), lambda: numpy.bool_(True)]
+arrays = [lambda: numpy.frombuffer(rng.randbytes(24), numpy.int16).reshape(3, 4), lambda: numpy.array([1 + 2j], numpy.complex64),
+          lambda: numpy.arange(6, dtype=">f4").reshape(2, 3).T, lambda: numpy.array(7, numpy.uint64), lambda: numpy.zeros((0, 2))]
+if torch:
+    arrays = [lambda: torch._neg_view(torch.tensor([rng.random()])), lambda: torch.tensor([1 + 2j]).conj(), lambda: torch.ones(2, 3).T,
+              lambda: torch.ones(1).expand(3), lambda: torch.tensor(True), lambda: torch.zeros(0, 2, dtype=torch.int8),
+              lambda: torch.rand(3).bfloat16(), lambda: torch.tensor([1j], dtype=torch.complex128)[0].imag]
+    scalars.append(lambda: torch.Size([2, 3]))
+keys = [lambda: rng.randint(0, 3), lambda: str(rng.randint(0, 3)), lambda: f"{rng.randint(0, 3)}.{rng.randint(0, 3)}", lambda: "$items",
+        lambda: (1, "a"), lambda: "", lambda: 1.5, lambda: None]
+
+def make(level):
+    kind = rng.randrange(8) if level < 5 else rng.randrange(2)
+    some = range(rng.randint(0, 4))
+    if kind == 0: return rng.choice(scalars)()
+    if kind == 1: return rng.choice(arrays)()
+    if kind == 2: return [make(level + 1) for _ in some]
+    if kind == 3: return tuple(make(level + 1) for _ in some)
+    into = [{}, collections.OrderedDict(), collections.Counter(), collections.defaultdict(list)][kind - 4]
+    for _ in some: into[rng.choice(keys)()] = make(level + 1)
+    if kind == 5: into._metadata = {"": {"version": 1}}
+    return into
+
+def same(a, b, path):
+    if torch and isinstance(a, torch.Tensor):
+        return type(b) is torch.Tensor and a.dtype == b.dtype and a.shape == b.shape and bool((a == b).all())
+    if isinstance(a, numpy.ndarray):
+        return a.dtype.name == b.dtype.name and a.shape == b.shape and bool((a == b).all())
+    if type(a) is not type(b): return False
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(same(x, y, path) for x, y in zip(a, b))
+    if isinstance(a, dict):
+        known = getattr(a, "__dict__", {}) == getattr(b, "__dict__", {}) and getattr(a, "default_factory", 0) == getattr(b, "default_factory", 0)
+        return known and [repr(key) for key in a] == [repr(key) for key in b] and all(same(a[key], b[key], path) for key in a)
+    return repr(a) == repr(b)
+
+states = [make(0) for _ in range(400)]
+deep = []
+for _ in range(150): deep = [deep]
+states += [deep, [1] * 1_000_001, {"a": [arrays[0]()], "a.0": arrays[0]()}]
+sections = {"run": {"dir": tempfile.mkdtemp()}, "checkpoint": {"type": "direct"}}
+with stoker.Checkpointer(sections) as saver:
+    saver.save(1, x=states)
+with stoker.Checkpointer(sections) as saver:
+    came = saver.load().state["x"]
+if torch:
+    file = io.BytesIO()
+    torch.save(states, file)
+    file.seek(0)
+    options = {"weights_only": False} if int(torch.__version__.split(".")[0]) > 1 else {}
+    states = torch.load(file, **options)
+for place, (a, b) in enumerate(zip(states, came)):
+    assert same(a, b, ""), (place, str(a)[:500], str(b)[:500])
+assert len(states) == len(came)
+""".replace("from engine import ROOT\n", ""))
 
     def test_targets_that_do_not_fit_are_refused_and_keep_their_values(self):
         with stoker.Checkpointer(self.config()) as saver:

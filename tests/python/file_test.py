@@ -89,8 +89,13 @@ class FileTest(FolderTest):
         for path in (self.folder, "/dev/null"):
             with self.assertRaisesRegex(stoker.Error, "is no regular file"):
                 stoker.File(path)
-        with self.assertRaises(FileNotFoundError):
+        with self.assertRaisesRegex(FileNotFoundError, "there is no such folder: make it first: '.*/nowhere'"):
             stoker.File(self.folder / "nowhere/model.pt")
+        with self.assertRaisesRegex(stoker.Error, "new/' is the name of a folder"):
+            stoker.File(f"{self.folder}/new/")
+        with stoker.File(os.fsencode(self.folder / "bytes.pt")) as file:
+            file.write(b"x")
+        self.assertEqual((self.folder / "bytes.pt").read_bytes(), b"x")
 
     def test_a_full_disk_leaves_the_old_one(self):
         disk = small_disk(self, self.folder / "small", "300k")

@@ -84,6 +84,29 @@ class SafetensorsTest(unittest.TestCase):
         self.same(stoker.load_safetensors(both), self.arrays)
         self.refused("tensor float64 is in another of the files, too", 5, both[1], both[1])
 
+    def test_a_folder_is_what_its_index_names(self):
+        def shard(name, **values):
+            write(self.folder / name, rows({key: numpy.full(2, value, numpy.float32) for key, value in values.items()}))
+
+        index = self.folder / "model.safetensors.index.json"
+        shard("a.safetensors", w=1, b=2)
+        shard("b.safetensors", w=9)
+        shard("adapter_model.safetensors", lora=3)
+        index.write_text('{"weight_map": {"w": "b.safetensors", "b": "a.safetensors"}}')
+        expected = {"w": numpy.full(2, 9, numpy.float32), "b": numpy.full(2, 2, numpy.float32)}
+        for path in (self.folder, index, [index]):
+            self.same(stoker.load_safetensors(path), expected)
+        index.write_text('{"weight_map": {"w": "b.safetensors", "v": "a.safetensors"}}')
+        self.refused("a.safetensors: it has no tensor v", 5, self.folder)
+        index.write_text('{"weight_map": {"w": "gone.safetensors"}}')
+        self.refused("gone.safetensors: No such file", 3, self.folder)
+        for text, said in (("[", "damaged one"), ("{}", "no weight_map"), ('{"weight_map": {"w": "../b"}}', "no name of a file")):
+            index.write_text(text)
+            self.refused(said, 5, self.folder)
+        index.unlink()
+        shard("model.safetensors", w=4)
+        self.same(stoker.load_safetensors(self.folder), {"w": numpy.full(2, 4, numpy.float32)})
+
     def test_what_is_cut_or_damaged_names_file_and_tensor(self):
         path = self.folder / "model.safetensors"
         write(path, rows(self.arrays))

@@ -47,12 +47,13 @@ bool none_in_common(const ByName& a, const ByName& b) {
 // What the elements that were compared so far differ by.
 class Distance {
  public:
-  void add(const std::vector<double>& a, const std::vector<double>& b) {
+  void add(const std::vector<long double>& a, const std::vector<long double>& b) {
     for (size_t i = 0; i < a.size(); ++i) {
       if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-      const double apart = std::abs(a[i] - b[i]);
+      const auto apart = static_cast<double>(std::abs(a[i] - b[i]));
       const double difference = std::isnan(apart) ? kInfinite : apart;
-      const double share = difference / std::max(std::abs(a[i]), std::abs(b[i]));
+      const double share =
+          static_cast<double>(difference / std::max(std::abs(a[i]), std::abs(b[i])));
       ++different_;
       largest_ = std::max(largest_, difference);
       relative_ = std::max(relative_, std::isnan(share) ? kInfinite : share);
@@ -77,7 +78,7 @@ class Distance {
 // Of two tensors of one shape. Reads all of both. Returns whether they have the same bits.
 bool compare_values(TensorPieces& a, TensorPieces& b, TensorDifference& result,
                     const std::pair<std::string, std::string>& types) {
-  std::vector<double> values_a, values_b;
+  std::vector<long double> values_a, values_b;
   Distance distance;
   bool same = true;
   for (;;) {

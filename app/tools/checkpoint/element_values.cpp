@@ -13,12 +13,12 @@ namespace stoker {
 namespace {
 
 template <class T>
-void plain(Bytes bytes, std::vector<double>& values) {
+void plain(Bytes bytes, std::vector<long double>& values) {
   values.reserve(bytes.size() / sizeof(T));
   for (size_t at = 0; at < bytes.size(); at += sizeof(T)) {
     T value;
     std::memcpy(&value, &bytes[at], sizeof(T));
-    values.push_back(static_cast<double>(value));
+    values.push_back(static_cast<long double>(value));
   }
 }
 
@@ -41,7 +41,7 @@ double half(uint16_t bits) {
 double brain(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 template <double (*convert)(uint16_t)>
-void halves(Bytes bytes, std::vector<double>& values) {
+void halves(Bytes bytes, std::vector<long double>& values) {
   for (size_t at = 0; at < bytes.size(); at += sizeof(uint16_t)) {
     uint16_t bits = 0;
     std::memcpy(&bits, &bytes[at], sizeof(bits));
@@ -51,8 +51,10 @@ void halves(Bytes bytes, std::vector<double>& values) {
 
 }  // namespace
 
-void element_values(const std::string& dtype, Bytes bytes, std::vector<double>& values) {
-  using Convert = void (*)(Bytes, std::vector<double>&);
+static_assert(std::numeric_limits<long double>::digits >= 64, "every whole number is exact");
+
+void element_values(const std::string& dtype, Bytes bytes, std::vector<long double>& values) {
+  using Convert = void (*)(Bytes, std::vector<long double>&);
   static const std::map<std::string, Convert> known = {
       {"F64", plain<double>},  {"F32", plain<float>},   {"F16", halves<half>},
       {"BF16", halves<brain>}, {"I64", plain<int64_t>}, {"I32", plain<int32_t>},

@@ -7,8 +7,8 @@
 
 namespace stoker {
 
-// The elements of a tensor as numbers: exact for all types but I64, whose last bits may go. dtype:
-// one that a layout may have (layout.h). A pure function; any thread.
-void element_values(const std::string& dtype, Bytes bytes, std::vector<double>& values);
+// The elements of a tensor as numbers, which are exact: a long double has 64 bits. dtype: one that
+// a layout may have (layout.h). A pure function; any thread.
+void element_values(const std::string& dtype, Bytes bytes, std::vector<long double>& values);
 
 }  // namespace stoker

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "io/checkpoint/restoring/safetensors_index.h"
 #include "io/core/error.h"
 #include "io/core/system/fault_ahead.h"
 #include "io/core/text/text.h"
@@ -73,6 +74,7 @@ TensorFiles::TensorFiles(const std::vector<LoadSource>& sources, LoadAccess acce
         *open_.emplace_back(source.from.open(source.path, access_of(source, access)));
     File file{open.full(), open.size(), 0, {}};
     file.header = read_header(open, file.bytes);
+    if (source.named) keep_indexed(file.header.tensors, *source.named, file.path);
     file.image_begin = file.header.data_begin / kDirectAlignment * kDirectAlignment;
     for (const StoredTensor& tensor : file.header.tensors) {
       if (names.insert(tensor.name).second) continue;

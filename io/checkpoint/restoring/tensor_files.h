@@ -23,6 +23,8 @@ EnumNames<LoadAccess> enum_names(LoadAccess);
 struct LoadSource {
   SetFiles from;
   std::string path;
+  // The tensors of it that count, as an index names them. Empty: all.
+  std::optional<std::vector<std::string>> named = {};
 };
 // A file of this machine's, by its path as the kernel has it. `tree` is where it is put, and has to
 // stay where it is.

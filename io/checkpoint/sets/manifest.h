@@ -14,7 +14,9 @@ namespace stoker {
 // manifest that is read, so that a wrong file cannot ask for all memory.
 inline constexpr const char* kManifestName = "MANIFEST.json";
 inline constexpr uint64_t kChunkBytes = 8ull << 20;
-inline constexpr uint64_t kMaxManifestBytes = 64ull << 20;
+inline constexpr uint64_t kMaxManifestBytes = 256ull << 20;
+// What is no tensor may take so much of it; the rest is for names and checksums.
+inline constexpr uint64_t kMaxTrainingBytes = kMaxManifestBytes / 2;
 
 // A file of a set as it has to be. A value.
 struct FileSums {

@@ -39,7 +39,7 @@ std::unique_ptr<StoredTensors> open_folder(const std::string& path) {
 std::unique_ptr<StoredTensors> open_tensors(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return open_folder(path);
-  if (path.ends_with(".index.json")) return open_safetensors_index(path);
+  if (is_safetensors_index(path)) return open_safetensors_index(path);
   const InputFile file(path);
   const std::string begin = file.text(0, std::min<uint64_t>(file.size(), kBeginBytes));
   if (begin.starts_with(kZipBegin)) return open_torch(path);

@@ -22,6 +22,8 @@ namespace stoker {
 namespace {
 
 constexpr std::string_view kPickleName = "/data.pkl";
+// Bytes of a tensor that has more of them than its storage.
+constexpr uint64_t kMostExpanded = 1ull << 30;
 
 // The elements of a storage that a view reaches. Empty: more than a number holds.
 std::optional<uint64_t> elements_reached(const PickledTensor& tensor) {
@@ -175,10 +177,9 @@ class TorchFile final : public StoredTensors {
                       tensor.name, printable(tensor.storage), record->second.bytes,
                       tensor.storage_elements, tensor.dtype));
     }
-    // A view may have more elements than its storage (an expanded one); then it is refused, for it
-    // could ask for any memory.
+    // A view may have more elements than its storage (an expanded one), but not ask for any memory.
     if (!bytes || !reached || *reached > tensor.storage_elements ||
-        *bytes / element > tensor.storage_elements) {
+        *bytes > std::max(record->second.bytes, kMostExpanded)) {
       file_.refuse(fmt::format(
           "tensor {}: shape {} with strides {} from element {} on does not fit "
           "into a storage of {} elements",

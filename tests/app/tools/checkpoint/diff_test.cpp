@@ -11,8 +11,8 @@
 namespace stoker {
 namespace {
 
-std::vector<double> values_of(const std::string& dtype, const std::vector<uint8_t>& bytes) {
-  std::vector<double> values;
+std::vector<long double> values_of(const std::string& dtype, const std::vector<uint8_t>& bytes) {
+  std::vector<long double> values;
   element_values(dtype, bytes, values);
   return values;
 }
@@ -48,6 +48,18 @@ TEST(Diff, it_says_how_far_values_are_apart) {
   EXPECT_EQ(result.equal, 1u);
   EXPECT_TRUE(result.beyond(3.9));
   EXPECT_FALSE(result.beyond(4));
+}
+
+TEST(Diff, whole_numbers_differ_by_their_last_bit) {
+  constexpr int64_t kBig = 1ll << 53;
+  MemoryTensors a, b;
+  a.add<int64_t>("x", "I64", {2}, {kBig, INT64_MIN});
+  b.add<int64_t>("x", "I64", {2}, {kBig + 1, INT64_MIN + 1});
+  const CheckpointDifference result = compare_checkpoints(a, b);
+  ASSERT_EQ(result.others.size(), 1u);
+  EXPECT_EQ(result.others[0].different, 2u);
+  EXPECT_EQ(result.others[0].largest, 1);
+  EXPECT_TRUE(result.beyond(0));
 }
 
 TEST(Diff, what_only_one_has_or_has_in_another_shape_is_beyond_any_tolerance) {
