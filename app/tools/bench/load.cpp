@@ -113,7 +113,7 @@ class LoadSubject {
   // Empty: the kernel does not tell, or there are no files.
   std::optional<double> cached(bool evicted) const {
     Residency all;
-    for (const auto& [from, path] : files_) {
+    for (const auto& [from, path, named] : files_) {
       if (from.tree() == nullptr) return std::nullopt;
       const std::array keys{path};
       const Residency one =
@@ -156,9 +156,9 @@ class LoadSubject {
       bytes_ = TensorFiles(sources_, access_).bytes();
       return;
     }
-    const auto& [from, path] = sources_[0];
+    const auto& [from, path, named] = sources_[0];
     for (const FileSums& file : read_manifest(from, path).files) {
-      files_.push_back({from, path + "/" + file.name});
+      files_.push_back({from, path + "/" + file.name, {}});
       bytes_ += file.bytes;
     }
   }
