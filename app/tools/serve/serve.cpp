@@ -14,7 +14,7 @@
 #include "app/tools/report/report_page.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/runs/run_list.h"
-#include "io/core/crc32c.h"
+#include "io/core/digest.h"
 #include "io/core/interruption.h"
 #include "io/core/text/json.h"
 #include "io/http/message.h"
@@ -38,8 +38,7 @@ class ServedRuns {
     const std::lock_guard lock(mutex_);
     if (list != listed_) {
       reply_ = {200, "application/json", json_text(runs_json(index_.folder(), *list)) + "\n"};
-      const Bytes body(reinterpret_cast<const uint8_t*>(reply_.body.data()), reply_.body.size());
-      reply_.tag = fmt::format("{:x}-{:08x}", body.size(), crc32c(body));
+      reply_.tag = xxh3_128(reply_.body);
       listed_ = list;
     }
     return reply_;
