@@ -59,6 +59,7 @@ struct Headers {
   bool body = false;  // the client announces a body
   std::vector<std::string_view> hosts;
   std::vector<std::string_view> origins;  // servers whose pages made a browser ask
+  std::string_view has;                   // the version that the client has
 };
 
 Headers read_headers(std::string_view text) {
@@ -70,6 +71,7 @@ Headers read_headers(std::string_view text) {
     while (value.ends_with(' ') || value.ends_with('\t')) value.remove_suffix(1);
     if (same_name(name, "Host")) headers.hosts.push_back(value);
     if (same_name(name, "Origin")) headers.origins.push_back(value);
+    if (same_name(name, "If-None-Match")) headers.has = value;
     headers.body = headers.body || same_name(name, "Transfer-Encoding") ||
                    same_name(name, "Expect") || (same_name(name, "Content-Length") && value != "0");
   }
@@ -119,11 +121,15 @@ HttpReply reply_to(const std::optional<RequestLine>& request, const Headers& hea
   if (!found) return plain(404, "not found");
   if (post && !is_own(headers))
     return plain(403, "a page of another server's may not ask for this");
-  return reply_of(route->second, request->query);
+  HttpReply reply = reply_of(route->second, request->query);
+  if (!reply.tag.empty()) reply.tag = '"' + reply.tag + '"';
+  if (!reply.tag.empty() && headers.has == reply.tag) return {304, reply.type, "", reply.tag};
+  return reply;
 }
 
 const char* reason(int status) {
   static const std::map<int, const char*> kReasons{{200, "OK"},
+                                                   {304, "Not Modified"},
                                                    {400, "Bad Request"},
                                                    {403, "Forbidden"},
                                                    {404, "Not Found"},
@@ -144,12 +150,13 @@ std::string http_answer(std::string_view request, const HttpSite& site) {
   const HttpReply reply = reply_to(line, read_headers(headers), site);
   std::string answer = fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Length: {}\r\nContent-Type: {}\r\nCache-Control: no-store\r\n"
-      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n{}{}\r\n",
+      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n{}{}{}\r\n",
       reply.status, reason(reply.status), reply.body.size(), reply.type,
       reply.status != 405                   ? ""
       : reply.body.starts_with("only POST") ? "Allow: POST\r\n"
                                             : "Allow: GET, HEAD\r\n",
-      reply.type.starts_with("text/html") ? kPagePolicy : "");
+      reply.type.starts_with("text/html") ? kPagePolicy : "",
+      reply.tag.empty() ? "" : "ETag: " + reply.tag + "\r\n");
   if (!line || line->method != "HEAD") answer += reply.body;
   return answer;
 }

@@ -16,6 +16,9 @@ struct HttpReply {
   int status = 200;
   std::string type;  // "text/plain; charset=utf-8"
   std::string body;
+  // Names this version of the body: who asks for it again and has it gets 304 and no body. Empty:
+  // it has no name.
+  std::string tag = {};
 };
 
 // What a path answers to GET and HEAD, or to POST where it does something. A handler may take the
@@ -48,6 +51,7 @@ struct HttpSite {
 // Returns the bytes that answer one request, which is its first line, its headers and the empty
 // line after them. It answers GET and HEAD, or POST, as the routes say; else
 //
+//   304  the client has this version  (If-None-Match)
 //   400  a part of a request, or something that is not HTTP/1
 //   403  a POST from a page of another server
 //   404  no such path                     405  another method

@@ -11,15 +11,18 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <exception>
 #include <list>
+#include <memory>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/metrics/clock.h"
 
 // The life of a connection:
@@ -30,7 +33,8 @@
 //   3. Its reply is sent within 5 s, and the sending side is shut down.
 //   4. What the client still sends is thrown away, up to 256 KiB and 1 s, for close() with unread
 //      bytes resets the connection, and the client may lose the reply.
-// One thread does this for all connections and never blocks but in poll().
+// One thread does this for all connections and never blocks but in poll(). With Handling::at_once a
+// thread of its own makes the reply between 2 and 3, and an eventfd wakes poll() when it is there.
 
 namespace stoker {
 namespace {
@@ -102,27 +106,75 @@ void name_and_lower_priority() {
   ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 5);
 }
 
+// A request that a thread of its own answers. It is destroyed when the thread has ended.
+class Answering {
+ public:
+  // `site` and `made`, an eventfd, outlive it.
+  Answering(std::string request, const HttpSite& site, int made)
+      : thread_([this, request = std::move(request), &site, made](const std::stop_token& stop) {
+          const Interruptible by_the_server(stop);
+          try {
+            answer_ = http_answer(request, site);
+          } catch (const std::exception&) {  // no memory: no answer
+          }
+          done_ = true;
+          ::eventfd_write(made, 1);
+        }) {}
+  bool done() const { return done_; }
+  void give_up() { thread_.request_stop(); }
+  // Once, when it is done.
+  std::string take() { return std::move(answer_); }
+
+ private:
+  std::string answer_;
+  std::atomic<bool> done_ = false;
+  std::jthread thread_;
+};
+
+// The requests that threads are at work on, also those whose connections are gone. `made` is an
+// eventfd that each of them writes to when it is done.
+struct Answers {
+  int made = -1;  // none: requests are answered at once
+  std::list<std::shared_ptr<Answering>> all;
+};
+
 // One connection. Never blocks.
 class HttpConnection {
  public:
-  // `site` outlives it.
-  HttpConnection(FileDescriptor socket, const HttpSite& site, TimePoint now)
-      : socket_(std::move(socket)), site_(site), deadline_(now + kRequestTime) {}
+  // `site` and `answers` outlive it.
+  HttpConnection(FileDescriptor socket, const HttpSite& site, Answers& answers, TimePoint now)
+      : socket_(std::move(socket)), site_(site), answers_(answers), deadline_(now + kRequestTime) {}
+  ~HttpConnection() {
+    if (answering_) answering_->give_up();
+  }
 
   int socket() const { return socket_.get(); }
   // What poll() has to wait for.
-  short events() const { return state_ == State::reply ? POLLOUT : POLLIN; }
+  short events() const {
+    if (state_ == State::waiting) return 0;
+    return state_ == State::reply ? POLLOUT : POLLIN;
+  }
   // When it has to be closed, whatever it does.
   TimePoint deadline() const { return deadline_; }
   bool replying() const { return state_ == State::reply; }
+  // Whether its reply has been made by another thread meanwhile.
+  bool has_answer() const { return answering_ && answering_->done(); }
   // To be called when poll() reported its socket. False: it is over.
   bool advance(TimePoint now) {
     if (state_ == State::request) {
       if (!receive()) return false;
       if (state_ == State::request) return true;
-      // A handler may have taken long.
-      now = Clock::now();
-      deadline_ = now + kReplyTime;
+      if (state_ == State::waiting) {
+        deadline_ = TimePoint::max();
+        return true;
+      }
+    }
+    if (state_ == State::waiting) {
+      if (!has_answer()) return false;  // the client has gone
+      bytes_ = answering_->take();
+      answering_.reset();
+      if (bytes_.empty()) return false;
+      begin_reply();
     }
     if (state_ == State::reply) {
       if (!send()) return false;
@@ -133,7 +185,12 @@ class HttpConnection {
   }
 
  private:
-  enum class State { request, reply, goodbye };
+  enum class State { request, waiting, reply, goodbye };
+
+  void begin_reply() {
+    state_ = State::reply;
+    deadline_ = Clock::now() + kReplyTime;  // a handler may have taken long
+  }
 
   bool receive() {
     std::array<char, 4096> block;
@@ -147,8 +204,14 @@ class HttpConnection {
     if (end == std::string::npos && count > 0 && bytes_.size() < kMaxRequest) return true;
     if (bytes_.empty()) return false;
     if (end != std::string::npos) bytes_.resize(end + 4);
+    if (answers_.made >= 0) {
+      answering_ = std::make_shared<Answering>(std::move(bytes_), site_, answers_.made);
+      answers_.all.push_back(answering_);
+      state_ = State::waiting;
+      return true;
+    }
     bytes_ = http_answer(bytes_, site_);
-    state_ = State::reply;
+    begin_reply();
     return true;
   }
 
@@ -178,6 +241,8 @@ class HttpConnection {
 
   FileDescriptor socket_;
   const HttpSite& site_;
+  Answers& answers_;
+  std::shared_ptr<Answering> answering_;  // while it waits
   State state_ = State::request;
   TimePoint deadline_;
   std::string bytes_;  // the request, then the reply
@@ -186,9 +251,9 @@ class HttpConnection {
 
 class Service {
  public:
-  Service(int listener, int stop, const HttpSite& site)
-      : listener_(listener), stop_(stop), site_(site) {
-    polled_.reserve(kMaxConnections + 2);
+  Service(int listener, int stop, int made, const HttpSite& site)
+      : listener_(listener), stop_(stop), site_(site), answers_{made, {}} {
+    polled_.reserve(kFirst + kMaxConnections);
   }
 
   void run() {
@@ -218,6 +283,7 @@ class Service {
     polled_.push_back({stopping_ ? -1 : stop_, POLLIN, 0});
     const bool accepting = !stopping_ && Clock::now() >= accept_at_;
     polled_.push_back({accepting ? listener_ : -1, POLLIN, 0});
+    polled_.push_back({answers_.made, POLLIN, 0});
     TimePoint until = stopping_ ? stop_at_ : accepting ? TimePoint::max() : accept_at_;
     for (const HttpConnection& connection : connections_) {
       polled_.push_back({connection.socket(), connection.events(), 0});
@@ -232,9 +298,12 @@ class Service {
   }
 
   void serve(TimePoint now) {
-    auto polled = polled_.begin() + 2;
+    eventfd_t made = 0;
+    if (polled_[2].revents != 0) ::eventfd_read(answers_.made, &made);
+    auto polled = polled_.begin() + kFirst;
     for (auto each = connections_.begin(); each != connections_.end(); ++polled) {
-      const bool alive = polled->revents == 0 || each->advance(now);
+      const bool stirs = polled->revents != 0 || each->has_answer();
+      const bool alive = !stirs || each->advance(now);
       const bool wanted = !stopping_ || each->replying();
       if (alive && wanted && now < each->deadline()) {
         ++each;
@@ -242,6 +311,8 @@ class Service {
         each = connections_.erase(each);
       }
     }
+    std::erase_if(answers_.all,
+                  [](const auto& one) { return one->done() && one.use_count() == 1; });
   }
 
   void accept_some(TimePoint now) {
@@ -255,7 +326,7 @@ class Service {
         return;
       }
       if (connections_.size() >= kMaxConnections) connections_.pop_front();
-      connections_.emplace_back(std::move(socket), site_, now);
+      connections_.emplace_back(std::move(socket), site_, answers_, now);
     }
   }
 
@@ -267,8 +338,10 @@ class Service {
   const int listener_;
   const int stop_;
   const HttpSite& site_;
+  Answers answers_;                        // destroyed after the connections, which give them up
   std::list<HttpConnection> connections_;  // the oldest first
-  std::vector<pollfd> polled_;             // stop, listener, connections
+  static constexpr int kFirst = 3;
+  std::vector<pollfd> polled_;  // stop, listener, what was made, connections
   TimePoint accept_at_{};
   bool stopping_ = false;
   TimePoint stop_at_{};
@@ -277,13 +350,15 @@ class Service {
 }  // namespace
 
 WebServer::WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes,
-                     std::vector<std::string> names)
+                     std::vector<std::string> names, Handling handling)
     : listener_(new_listener(address, other_port_if_taken)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
+      made_(handling == Handling::at_once ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1),
       address_(address_of(listener_)),
       site_{std::move(routes), {address_, std::move(names)}} {
-  if (!stop_) refuse(address, errno);
-  thread_ = std::jthread([this] { Service(listener_.get(), stop_.get(), site_).run(); });
+  if (!stop_ || (handling == Handling::at_once && !made_)) refuse(address, errno);
+  thread_ =
+      std::jthread([this] { Service(listener_.get(), stop_.get(), made_.get(), site_).run(); });
 }
 
 WebServer::~WebServer() { ::eventfd_write(stop_.get(), 1); }

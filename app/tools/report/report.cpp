@@ -11,6 +11,7 @@
 #include "app/tools/report/commands.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/report/run_page.h"
+#include "io/core/interruption.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 
@@ -88,7 +89,10 @@ std::string page_of(const std::vector<std::string>& directories) {
   }
   std::vector<RunFiles> runs;
   runs.reserve(directories.size());
-  for (const std::string& directory : directories) runs.push_back(read_run_so_far(directory));
+  for (const std::string& directory : directories) {
+    throw_if_interrupted();
+    runs.push_back(read_run_so_far(directory));
+  }
   return report_html(run_page_data(runs));
 }
 

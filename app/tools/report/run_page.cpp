@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/tools/darshan/profile_logs.h"
 #include "app/tools/report/differences.h"
+#include "io/core/interruption.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/metrics/record/figures.h"
@@ -30,11 +32,14 @@ std::string name_of(const RunFiles& run) {
 }
 
 // The name where that tells them apart, else with a number.
-std::string label(const std::vector<RunFiles>& runs, size_t at) {
-  std::string name = name_of(runs[at]);
-  const auto same = [&](const RunFiles& run) { return name_of(run) == name; };
-  if (std::ranges::count_if(runs, same) == 1) return name;
-  return name + " " + std::to_string(at + 1);
+std::vector<std::string> labels(const std::vector<std::string>& names) {
+  std::map<std::string, size_t> counts;
+  for (const std::string& name : names) ++counts[name];
+  std::vector<std::string> result;
+  for (const std::string& name : names) {
+    result.push_back(counts[name] == 1 ? name : name + " " + std::to_string(result.size() + 1));
+  }
+  return result;
 }
 
 json tiers(const json& summary) {
@@ -47,7 +52,7 @@ json tiers(const json& summary) {
   return list;
 }
 
-json run_json(const RunFiles& run, const std::string& label) {
+json run_json(const RunFiles& run, const std::string& name, const std::string& label) {
   json value = {{"label", label},
                 {"directory", run.directory},
                 {"environment", run.environment},
@@ -56,7 +61,7 @@ json run_json(const RunFiles& run, const std::string& label) {
                 {"steps", thinned(run.steps, kMaxRows)},
                 {"timeline", thinned(run.timeline, kMaxRows)},
                 {"tiers", tiers(run.summary)}};
-  value["name"] = name_of(run);
+  value["name"] = name;
   if (run.summary.is_object()) {
     value["summary"] = run.summary;
     value["summary"]["verdict"] = verdict_of(run);
@@ -120,8 +125,13 @@ json thinned(const Table& table, size_t most) {
 
 json run_page_data(const std::vector<RunFiles>& runs) {
   json data = {{"kind", runs.size() == 1 ? "run" : "runs"}, {"runs", json::array()}};
-  for (size_t i = 0; i < runs.size(); ++i)
-    data["runs"].push_back(run_json(runs[i], label(runs, i)));
+  std::vector<std::string> names;
+  for (const RunFiles& run : runs) names.push_back(name_of(run));
+  const std::vector<std::string> called = labels(names);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    throw_if_interrupted();
+    data["runs"].push_back(run_json(runs[i], names[i], called[i]));
+  }
   if (runs.size() > 1) {
     data["differences"] = {{"config", differences_json(runs, config_leaves)},
                            {"environment", differences_json(runs, environment_leaves)}};

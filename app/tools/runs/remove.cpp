@@ -81,7 +81,7 @@ void mend_latest(const std::string& folder) {
 }  // namespace
 
 ExitCode print_runs(const RunsArguments& arguments) {
-  std::vector<ListedRun> runs = list_runs(arguments.folder);
+  std::vector<ListedRun> runs = list_runs(arguments.folder, arguments.sort);
   sort_runs(runs, arguments.sort);
   if (arguments.csv) {
     fmt::print("{}", runs_csv(runs));

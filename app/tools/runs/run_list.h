@@ -1,13 +1,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/tools/report/differences.h"
+#include "app/tools/runs/shared_config.h"
 
 namespace stoker {
 
@@ -17,30 +18,34 @@ enum class RunState { running, completed, stopped, failed, killed, incomplete };
 // "running": the word that is printed. Static text; any thread.
 const char* to_string(RunState state);
 
-// A run or a sweep as its files show it. A value.
-struct ListedRun {        // NOLINT(bugprone-exception-escape): nlohmann::json's move
+// A run or a sweep as its files show it. A value, which shares its configuration with others.
+struct ListedRun {
   std::string name;       // the path from the folder that was listed
   std::string directory;  // the path as given
   bool sweep = false;
+  bool summarised = false;  // it has a summary.json
   RunState state = RunState::killed;
+  std::string status;  // the word of its summary
   // Of a run its summary's word, of a sweep how many of its findings are within.
   std::string verdict;
   std::optional<double> started_unix_s;
-  nlohmann::json summary;                // null: none yet
-  std::map<std::string, double> window;  // of a running run the last line of its steps.csv
+  // By their paths in summary.json: those that every list shows, and the one that was asked for. Of
+  // a running run the last line of its steps.csv.
+  std::map<std::string, double> figures;
   // Of a sweep: how many runs there are and should be, and the least and largest images/s.
   size_t done = 0, planned = 0;
   std::optional<std::pair<double, double>> range;
   // The address of the status page of a running run, "127.0.0.1:9464". Empty: there is none.
   std::string live;
   // The resolved configuration; of a sweep its axes.
-  Leaves config;
+  SharedLeaves config;
   // What sets it apart from the others of its list: the options whose value no more than half of
   // them share, and that value. The types of components first.
   std::vector<std::pair<std::string, std::string>> differs;
 
-  // A figure by its path in the summary, of a running run in its last window. Absent: not measured.
+  // Absent: not measured.
   std::optional<double> figure(const std::string& path) const;
+  bool operator==(const ListedRun&) const = default;
 };
 
 // The figures that every list shows, by their paths in summary.json.
@@ -49,8 +54,35 @@ const std::vector<std::string>& listed_figures();
 // All runs and sweeps below `folder`, the oldest first; one that is itself a run is the only one of
 // its list. Runs of a sweep are part of the sweep, and are listed where `folder` is the sweep.
 // Links are not followed. What no program of ours wrote, or is half written, is left out or has no
-// figures. Reads files; any thread. Error(ExitCode::environment) where there is no such folder.
-std::vector<ListedRun> list_runs(const std::string& folder);
+// figures.
+//
+// It keeps what it has read, and reads a file again when its time, size or inode is another; so a
+// list in which nothing changed costs some system calls for each run. Any thread; one scan at a
+// time.
+class RunIndex {
+ public:
+  using List = std::shared_ptr<const std::vector<ListedRun>>;
+  // figure: a further one that is wanted; empty: none.
+  explicit RunIndex(std::string folder, std::string figure = {});
+  ~RunIndex();
+  RunIndex(const RunIndex&) = delete;
+  RunIndex& operator=(const RunIndex&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  // As it is now: the very list of the call before where nothing has changed.
+  // Error(ExitCode::environment) where there is no such folder.
+  List list();
+  // How many files were read and parsed so far.
+  size_t files_read() const;
+
+ private:
+  struct Cache;
+  const std::string folder_;
+  const std::unique_ptr<Cache> cache_;
+};
+
+// The same in one call.
+std::vector<ListedRun> list_runs(const std::string& folder, const std::string& figure = {});
 
 // Sorts by "name", "state", "verdict", "started" (the oldest first), or a figure, the largest
 // first. What has no such figure comes last. Error(ExitCode::config) where no run has the figure.

@@ -117,8 +117,8 @@ std::string runs_csv(const std::vector<ListedRun>& runs) {
       text += value ? fmt::format(",{}", *value) : ",";
     }
     for (const std::string& key : keys) {
-      const auto found = run.config.find(key);
-      text += "," + (found == run.config.end() ? "" : csv_field(found->second));
+      const std::string* const value = find_leaf(run.config, key);
+      text += "," + (value == nullptr ? "" : csv_field(*value));
     }
     text += "\n";
   }

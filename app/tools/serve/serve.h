@@ -17,7 +17,8 @@ std::string_view runs_page();
 //   /             the page
 //   /api/runs     runs_json()
 //   /report?run=  the report of a run or a sweep by its name in the list; of several side by side
-// The handlers read files for each request and change nothing. A name that is not in the list is
+// The handlers read what has changed since the request before, and change nothing. The list has a
+// tag (HttpReply). A name that is not in the list is
 // answered with 404, so that nothing but runs can be read. Any thread.
 HttpRoutes run_routes(const std::string& folder);
 
