@@ -35,8 +35,7 @@ void IoRecorder::forget_in_child() {
 void IoRecorder::start(const IoRecorderOptions& options) {
   const std::lock_guard lock(starting_);
   if (kept_ != nullptr) {
-    throw Error(ExitCode::config,
-                "I/O profiler: a profile of this process is open already: end it first");
+    throw Error(ExitCode::bug, "I/O profiler: a session is open already; end it first");
   }
   kept_ = std::make_unique<RecorderState>(options);
   tables_ = &kept_->tables;

@@ -65,7 +65,11 @@ Attachment::~Attachment() = default;
 void Attachment::attach(std::span<const WrappedFunction> functions, const std::string& library) {
   if (inherited) return;
   const std::lock_guard changing(changing_);
-  if (looker_.joinable()) throw Error(ExitCode::bug, "the I/O profiler is attached already");
+  if (looker_.joinable()) {
+    throw Error(ExitCode::config,
+                "another profile of this process is open already, and there can be one at a time: "
+                "end it first");
+  }
   std::vector<WrappedFunction> all(functions.begin(), functions.end());
   all.push_back(dlsym_before(&before_dlsym));
   keep_loaded(all);
