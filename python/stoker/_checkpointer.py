@@ -181,7 +181,7 @@ class Checkpointer:
                 raise mistake(f"'{name}' is {shape} in the set, and {tuple(memory.shape)} in {part}")
             elif not in_place(memory):
                 if not makes:
-                    raise mistake(f"'{name}' of {part} must be in the host's memory, contiguous in C order and writable")
+                    raise mistake(f"'{name}' of {part} must be in the host's memory, contiguous, in C order, and writable")
                 memory = None
             elif dtype is not None and dtype_of(memory) != dtype:
                 raise mistake(f"'{name}' is of {dtype} in the set, and of {dtype_of(memory)} in {part}")

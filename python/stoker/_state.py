@@ -183,6 +183,15 @@ def _pack_mapping(value: Any, path: str, below: Callable[[Any, Any], Any], level
     return packed
 
 
+def _has_dlpack(tensor: Any) -> bool:
+    """Older releases of PyTorch have none for bool."""
+    try:
+        tensor.__dlpack__()
+    except (RuntimeError, TypeError, BufferError):
+        return False
+    return True
+
+
 def _pack_tensor(value: Any, path: str, name: Callable[[str], str], tensors: dict[str, Any]) -> Any:
     kind, what = type(value), ""
     if is_torch_tensor(value):
@@ -193,15 +202,18 @@ def _pack_tensor(value: Any, path: str, name: Callable[[str], str], tensors: dic
             what = f"tensor that is sparse, quantized or without memory ({value.layout}, {value.dtype}, on {value.device})"
     elif kind.__module__ == "numpy" and value.dtype.kind not in "biufc":
         what = f"NumPy array of {value.dtype}"
+    saved, kept = None, True
     try:
-        saved = None if what else as_saved(value)
+        if not what:
+            saved, kept = as_saved(value), not hasattr(value, "dtype") or dtype_of(value) in _KEPT
+            if kept and is_torch_tensor(saved) and not _has_dlpack(saved):
+                saved, kept = as_bytes(saved), False
     except (RuntimeError, TypeError, ValueError) as error:
         what = f"tensor of {getattr(value, 'dtype', 'that type')} ({error})"
     if what:
         raise mistake(f"{path}: a checkpoint cannot hold a {what}")
     key = free_name(name(path), tensors)
     tensors[key] = saved
-    kept = not hasattr(value, "dtype") or dtype_of(value) in _KEPT
     return {"$tensor": key} if kept else {"$tensor": key, "dtype": dtype_of(value)}
 
 

@@ -147,7 +147,7 @@ class CheckpointerTest(unittest.TestCase):
 
     def test_every_value_comes_back_as_torch_save_gives_it_back(self):
         run_python("""
-import collections, io, os, random, sys, tempfile
+import collections, io, random, tempfile
 import numpy
 torch = None
 try:
@@ -155,7 +155,6 @@ try:
 except ImportError:
     pass
 import stoker
-from engine import ROOT
 
 rng = random.Random(1)
 scalars = [lambda: rng.randint(-9, 9), lambda: rng.getrandbits(200) - (1 << 199), lambda: rng.gauss(0, 1), lambda: -0.0,
@@ -183,20 +182,20 @@ def make(level):
     if kind == 5: into._metadata = {"": {"version": 1}}
     return into
 
-def same(a, b, path):
+def same(a, b):
     if torch and isinstance(a, torch.Tensor):
         return type(b) is torch.Tensor and a.dtype == b.dtype and a.shape == b.shape and bool((a == b).all())
     if isinstance(a, numpy.ndarray):
         return a.dtype.name == b.dtype.name and a.shape == b.shape and bool((a == b).all())
     if type(a) is not type(b): return False
     if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(same(x, y, path) for x, y in zip(a, b))
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b))
     if isinstance(a, dict):
         known = getattr(a, "__dict__", {}) == getattr(b, "__dict__", {}) and getattr(a, "default_factory", 0) == getattr(b, "default_factory", 0)
-        return known and [repr(key) for key in a] == [repr(key) for key in b] and all(same(a[key], b[key], path) for key in a)
+        return known and [repr(key) for key in a] == [repr(key) for key in b] and all(same(a[key], b[key]) for key in a)
     return repr(a) == repr(b)
 
-states = [make(0) for _ in range(400)]
+states = [make(0) for _ in range(150)]
 deep = []
 for _ in range(150): deep = [deep]
 states += [deep, [1] * 1_000_001, {"a": [arrays[0]()], "a.0": arrays[0]()}]
@@ -205,16 +204,15 @@ with stoker.Checkpointer(sections) as saver:
     saver.save(1, x=states)
 with stoker.Checkpointer(sections) as saver:
     came = saver.load().state["x"]
-if torch:
+if torch and int(torch.__version__.split(".")[0]) > 1:  # 1.13's own loses the conj bit
     file = io.BytesIO()
     torch.save(states, file)
     file.seek(0)
-    options = {"weights_only": False} if int(torch.__version__.split(".")[0]) > 1 else {}
-    states = torch.load(file, **options)
+    states = torch.load(file, weights_only=False)
 for place, (a, b) in enumerate(zip(states, came)):
-    assert same(a, b, ""), (place, str(a)[:500], str(b)[:500])
+    assert same(a, b), place
 assert len(states) == len(came)
-""".replace("from engine import ROOT\n", ""))
+""")
 
     def test_targets_that_do_not_fit_are_refused_and_keep_their_values(self):
         with stoker.Checkpointer(self.config()) as saver:
