@@ -1,7 +1,11 @@
 #include "io/core/system/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "io/core/error.h"
 #include "tests/support/errors.h"
@@ -75,6 +79,35 @@ TEST_F(File, a_full_device_is_an_error) {
   const FileDescriptor full = open_file("write", "/dev/full", 1);
   EXPECT_EQ(error_of([&] { write_all(full, bytes_of("x"), "/dev/full"); }),
             "write /dev/full: No space left on device");
+}
+
+// Anybody may put such a thing into a folder that is shared.
+TEST_F(File, what_is_no_regular_file_is_neither_waited_for_nor_read_without_end) {
+  ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0666), 0);
+  ASSERT_EQ(::symlink("/dev/zero", (directory / "zero").c_str()), 0);
+  ASSERT_EQ(::symlink(directory.path().c_str(), (directory / "folder").c_str()), 0);
+  directory.write("huge", "");
+  ASSERT_EQ(::truncate((directory / "huge").c_str(), off_t{1} << 40), 0);
+  const auto error = [&](const char* name) {
+    return error_of([&] { read_if_there(directory / name); });
+  };
+  EXPECT_EQ(error("fifo"),
+            "read " + directory / "fifo" + ": it is a FIFO, and a regular file is needed there");
+  EXPECT_EQ(error("zero"),
+            "read " + directory / "zero" + ": it is a device, and a regular file is needed there");
+  EXPECT_EQ(error("folder"), "read " + directory / "folder" + ": Is a directory");
+  EXPECT_EQ(error("huge"), "read " + directory / "huge" + ": File too large");
+  EXPECT_EQ(read_if_there(directory / "huge", 5), std::string(5, '\0'));
+  EXPECT_FALSE(open_regular("read", directory / "none", O_RDONLY));
+}
+
+TEST_F(File, a_stream_that_the_user_named_is_read_to_its_end) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const FileDescriptor from(ends[0]);
+  write_all(FileDescriptor(ends[1]), bytes_of("a: 1"), "pipe");
+  const std::string path = "/dev/fd/" + std::to_string(from.get());
+  EXPECT_EQ(read_if_there(path, 100, Readable::streams), "a: 1");
 }
 
 TEST(FileName, temporary_ones_are_known) {

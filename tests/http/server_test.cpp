@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "tests/sinks/http_socket.h"
 #include "tests/support/errors.h"
 #include "tests/support/short_tests.h"
@@ -19,6 +23,7 @@
 namespace stoker {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
@@ -333,6 +338,47 @@ TEST(WebServer, a_reply_under_way_survives_its_end) {
   const std::jthread end([&] { server.reset(); });
   reply += client.receive();
   EXPECT_EQ(reply.size() - reply.find("\r\n\r\n") - 4, kSize);
+}
+
+// The first answer is made only when the second one is here; and the end does not wait for one that
+// would never come.
+TEST(WebServer, at_once_no_request_waits_for_another) {
+  std::promise<void> second;
+  std::atomic<bool> waits = false;
+  HttpRoutes slow = routes();
+  slow.emplace("/slow", [&] {
+    second.get_future().wait();
+    return HttpReply{200, "text/plain", "slow\n"};
+  });
+  slow.emplace("/endless", [&]() -> HttpReply {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    waits = true;
+    wait_interruptibly(never, lock, [] { return false; });
+    return {};
+  });
+  const auto server = std::make_unique<WebServer>(kAnyPort, false, slow, std::vector<std::string>{},
+                                                  Handling::at_once);
+  RawClient first(server->address()), endless(server->address());
+  first.send("GET /slow HTTP/1.1\r\n\r\n");
+  endless.send("GET /endless HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(exchange(server->address(), "GET /healthz HTTP/1.1\r\n\r\n"), EndsWith("fine\n"));
+  second.set_value();
+  EXPECT_THAT(first.receive(), EndsWith("slow\n"));
+  while (!waits) std::this_thread::yield();
+}
+
+TEST(WebServer, sends_no_version_again_that_the_client_has) {
+  const WebServer server(kAnyPort, false, {{"/list", [] {
+                                              return HttpReply{200, "text/plain", "long", "v1"};
+                                            }}});
+  const auto ask = [&](const std::string& has) {
+    return exchange(server.address(), "GET /list HTTP/1.1\r\nIf-None-Match: " + has + "\r\n\r\n");
+  };
+  EXPECT_THAT(ask("\"v0\""),
+              AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("ETag: \"v1\"\r\n"), EndsWith("long")));
+  EXPECT_THAT(ask("\"v1\""), AllOf(StartsWith("HTTP/1.1 304 "), EndsWith("\r\n\r\n")));
 }
 
 TEST(WebServer, leaves_sigpipe_as_it_was) {

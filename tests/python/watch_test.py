@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import io
 import json
+import os
 import logging
 import pathlib
 import re
@@ -127,7 +128,13 @@ class RunsTest(unittest.TestCase):
                 run = pathlib.Path(folder) / name
                 run.mkdir()
                 (run / "summary.json").write_text(json.dumps({"started_unix_s": number, "device": {"idle_share": number / 4}}))
-            (pathlib.Path(folder) / "unfinished").mkdir()
+            for name, text in {"list": "[1]", "deep": '{"a":' * 100_000, "cut": "{", "text": "\xff", "unfinished": None}.items():
+                (pathlib.Path(folder) / name).mkdir()
+                if text:
+                    (pathlib.Path(folder) / name / "summary.json").write_text(text, encoding="latin-1")
+            for name, make in (("fifo", os.mkfifo), ("endless", lambda path: os.symlink("/dev/zero", path))):
+                (pathlib.Path(folder) / name).mkdir()
+                make(pathlib.Path(folder) / name / "summary.json")
             rows = stoker.runs(folder, frame=False)
             self.assertEqual([(pathlib.Path(row["run"]).name, row["device.idle_share"]) for row in rows],
                              [("b", 0), ("a", 0.25)])

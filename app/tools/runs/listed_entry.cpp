@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -97,71 +98,67 @@ std::string live_address(const std::string& directory) {
   return addresses[0].get<std::string>();
 }
 
-// What a list needs of a summary.json, taken out of its text without a tree of all of it.
-class SummaryReader : public nlohmann::json_sax<json> {
- public:
-  SummaryReader(ListedRun& run, const std::string& figure) : run_(run), figure_(figure) {}
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t value) override {
-    return number(static_cast<double>(value));
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    return number(static_cast<double>(value));
-  }
-  bool number_float(number_float_t value, const string_t&) override { return number(value); }
-  bool string(string_t& value) override {
-    if (path_ == "status") run_.status = std::move(value);
-    if (path_ == "verdict.level") run_.verdict = std::move(value);
-    return true;
-  }
-  bool binary(binary_t&) override { return true; }
-  bool key(string_t& name) override {
-    path_.resize(begins_.back());
-    if (!path_.empty()) path_ += '.';
-    path_ += name;
-    return true;
-  }
-  bool start_object(size_t) override {
-    begins_.push_back(path_.size());
-    return true;
-  }
-  bool end_object() override { return end(); }
-  // A figure is never in a list.
-  bool start_array(size_t) override {
-    begins_.push_back(path_.size());
-    path_ += "[]";
-    return true;
-  }
-  bool end_array() override { return end(); }
-  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
-
- private:
-  bool number(double value) {
-    if (path_ == "started_unix_s") run_.started_unix_s = value;
-    const auto& listed = listed_figures();
-    if (path_ == figure_ || std::ranges::find(listed, path_) != listed.end()) {
-      run_.figures[path_] = value;
+// Goes through the text of a JSON object and tells each number and text in it by its dotted path,
+// as it is written: a list needs some of hundreds, and a parser would convert and keep them all.
+// What lies in a list has no path of a figure. False: it is no whole object.
+template <class F>
+bool skim(std::string_view text, const F& found) {
+  std::string path;
+  std::vector<size_t> outer;  // the lengths of the paths of what is open
+  constexpr std::string_view kBetween = " \t\r\n,:";
+  for (size_t at = text.find_first_not_of(kBetween); at < text.size();
+       at = text.find_first_not_of(kBetween, at)) {
+    const char c = text[at];
+    if (outer.empty() && c != '{') return false;
+    if (c == '{' || c == '[') {
+      outer.push_back(path.size());
+      if (c == '[') path += "[]";
+      ++at;
+    } else if (c == '}' || c == ']') {
+      path.resize(outer.back());
+      outer.pop_back();
+      ++at;
+      if (outer.empty()) return text.find_first_not_of(" \t\r\n", at) == text.npos;
+    } else if (c == '"') {
+      size_t end = at + 1;
+      while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+      if (end >= text.size()) return false;
+      const std::string_view word = text.substr(at + 1, end - at - 1);
+      at = end + 1;
+      const size_t next = text.find_first_not_of(" \t\r\n", at);
+      if (next < text.size() && text[next] == ':') {
+        path.resize(outer.back());
+        if (!path.empty()) path += '.';
+        path += word;
+      } else {
+        found(path, word);
+      }
+    } else {
+      const size_t end = std::min(text.find_first_of(" \t\r\n,}]", at), text.size());
+      found(path, text.substr(at, end - at));
+      at = end;
     }
-    return true;
   }
-  bool end() {
-    path_.resize(begins_.back());
-    begins_.pop_back();
-    return true;
-  }
-
-  ListedRun& run_;
-  const std::string& figure_;
-  std::string path_;
-  std::vector<size_t> begins_;
-};
+  return false;
+}
 
 void read_summary(const std::string& text, const std::string& figure, ListedRun& run) {
   ListedRun found;
-  SummaryReader reader(found, figure);
-  if (!text.starts_with('{') || !json::sax_parse(text, &reader)) return;
+  const auto& listed = listed_figures();
+  const auto take = [&](const std::string& path, std::string_view value) {
+    if (path == "status") found.status = value;
+    if (path == "verdict.level") found.verdict = value;
+    const bool wanted = path == "started_unix_s" || path == figure ||
+                        std::ranges::find(listed, path) != listed.end();
+    double number = 0;
+    if (!wanted ||
+        std::from_chars(value.data(), value.data() + value.size(), number).ec != std::errc()) {
+      return;
+    }
+    if (path == "started_unix_s") found.started_unix_s = number;
+    if (path != "started_unix_s" || path == figure) found.figures[path] = number;
+  };
+  if (!skim(text, take)) return;
   run.summarised = true;
   run.status = found.status;
   run.verdict = found.verdict;

@@ -88,8 +88,8 @@ ExitCode print_runs(const RunsArguments& arguments) {
     return ExitCode::ok;
   }
   const std::string none = fmt::format("no runs in {}\n", arguments.folder);
-  return print_result(arguments.json, runs_json(arguments.folder, runs),
-                      runs.empty() ? none : runs_text(runs), 2);
+  if (arguments.json) return print_result(true, runs_json(arguments.folder, runs), "", 2);
+  return print_result(false, {}, runs.empty() ? none : runs_text(runs), 2);
 }
 
 ExitCode remove_runs(const RemoveArguments& arguments) {

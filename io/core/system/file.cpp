@@ -116,9 +116,11 @@ std::optional<std::string> read_if_there(const std::string& path, size_t limit, 
   const off_t bytes = status_of(file, "read", path).st_size;
   if (most > kMostRead && bytes > static_cast<off_t>(kMostRead)) throw_errno("read", path, EFBIG);
   std::string text;
-  constexpr size_t kPiece = 1 << 20;
+  constexpr size_t kLeast = 4096, kMost = 1 << 20;
+  // One more than it has, so that one read takes all of it. Files of /proc say that they are empty.
+  const size_t usual = std::clamp(static_cast<size_t>(bytes) + 1, kLeast, kMost);
   for (size_t size = 0;;) {
-    const size_t piece = std::min(kPiece, most - size);
+    const size_t piece = std::min(usual, most - size);
     text.resize(size + piece);
     const ssize_t count =
         uninterrupted([&] { return ::read(file.get(), text.data() + size, piece); });

@@ -98,6 +98,10 @@ TEST(VerdictOfARun, a_starved_run_is_told_who_has_the_cores_and_not_to_want_more
   const Verdict found = verdict_of(run);
   EXPECT_EQ(found.cause, "cpu_contention");
   EXPECT_EQ(found.level, Verdict::Level::contended);
+  // A share of the cores is no share of the device's time.
+  EXPECT_TRUE(found.text.ends_with("They had 85 % of the processor time that was used."))
+      << found.text;
+  EXPECT_EQ(found.findings.front().gain(), 0);
   EXPECT_TRUE(found.findings.front().overrides.empty());
 }
 

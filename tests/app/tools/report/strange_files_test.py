@@ -3,6 +3,7 @@
 bug of the program's.
 """
 import json
+import os
 import shutil
 import unittest
 
@@ -43,6 +44,18 @@ class StrangeFilesTest(StokerTest):
             (self.run_dir / "summary.json").write_text(text)
             for command in ("report", "doctor", "trace"):
                 self.refused(command, self.run_dir)
+
+    def test_what_others_put_there_is_neither_waited_for_nor_read_without_end(self):
+        for name, commands in (("summary.json", ("report", "doctor", "trace")), ("config.yaml", ("report", "doctor")),
+                               ("steps.csv", ("report",)), ("trace.json", ("trace",)), ("overrides", ("report",))):
+            for make in (os.mkfifo, lambda path: os.symlink("/dev/zero", path)):
+                (self.run_dir / name).unlink()
+                make(self.run_dir / name)
+                for command in commands:
+                    self.refused(command, self.run_dir, names=name)
+                self.stoker("runs", self.dir / "runs")
+                (self.run_dir / name).unlink()
+                shutil.copy(self.good / name, self.run_dir / name)
 
     def test_traces_with_times_out_of_this_world(self):
         def event(**times):
