@@ -80,6 +80,7 @@ class CheckpointerHandle {
       : CheckpointerHandle(std::move(info), std::move(warn)) {
     Opened& opened = *opened_;
     opened.group = all.group;
+    opened.shared = true;
     opened.tensors = all.tensors;
     const int64_t rank = all.group ? all.group->rank() : 0;
     std::ranges::copy_if(all.shares, std::back_inserter(opened.own),
@@ -128,6 +129,19 @@ class CheckpointerHandle {
     if (!copying) now.held.clear();
     tell(now);
     return copying;
+  }
+  // This rank has nothing to save of that step: no rank does then, and the next step is as any.
+  void leave_out(int64_t step) {
+    struct LeftOut {};
+    Opened& now = opened();
+    finish_copy();
+    try {
+      const Released without;
+      now.saver->save({.step = step}, []() -> TrainingState { throw LeftOut(); });
+    } catch (const LeftOut&) {
+      // It has told the others.
+    }
+    tell(now);
   }
   void finish_copy() {
     Opened& now = opened();
@@ -194,6 +208,7 @@ class CheckpointerHandle {
     Remarks notes, warnings;
     SavingOptions options;
     std::shared_ptr<Meetings> group;  // null: one process
+    bool shared = false;           // made for stoker.dcp
     std::vector<TensorInfo> tensors;
     std::vector<TensorShare> own;  // of this process
     Hub hub;
@@ -242,8 +257,8 @@ class CheckpointerHandle {
       if (info.dtype != first.dtype || info.bytes != share.bytes ||
           (whole && info.shape != first.shape)) {
         refuse_tensor(first.name,
-                      "its shape or type is not that of the first save: make another "
-                      "Checkpointer");
+                      "its shape or type is not that of the first save: make another " +
+                          std::string(now.shared ? "StorageWriter" : "Checkpointer"));
       }
       // Where the tensor would begin.
       const auto address = reinterpret_cast<uintptr_t>(tensors[i].data()) - share.begin;
@@ -289,6 +304,7 @@ void bind_checkpointer(nb::module_& module) {
       .def("load", &CheckpointerHandle::load)
       .def("save", &CheckpointerHandle::save, nb::arg("step"), nb::arg("tensors").noconvert(),
            nb::arg("values"), nb::arg("part") = "null")
+      .def("leave_out", &CheckpointerHandle::leave_out, nb::arg("step"))
       .def("finish_copy", &CheckpointerHandle::finish_copy)
       .def("flush", &CheckpointerHandle::flush)
       .def("status", &CheckpointerHandle::status)

@@ -5,6 +5,7 @@ import base64
 import io
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,6 +58,16 @@ class _Saved:
         return memory[(slice(None), *columns)] if shape else memory
 
 
+def _no_dist() -> bool:
+    """Whether ``dcp.load(no_dist=True)`` calls: DCP tells a reader nothing of it, and only its caller's frame has it."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "load" and frame.f_globals.get("__name__") == dcp.load.__module__:
+            return bool(frame.f_locals.get("no_dist"))
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
 class StorageReader(dcp.StorageReader):
     """Reads the sets of :class:`StorageWriter` for ``dcp.load``, on as many ranks as there are now.
 
@@ -87,7 +98,8 @@ class StorageReader(dcp.StorageReader):
     ) -> None:
         self._config = as_config(config)
         self._sets = _core.Sets(self._config, list(overrides), warn)
-        self._ranks = Ranks(process_group)
+        self._ranks = Ranks("reader", process_group)
+        self._now = self._ranks  # of the load under way
         self._asked: str | int | None = None
         self._saved: _Saved | None = None
         self.step: int | None = None
@@ -104,7 +116,8 @@ class StorageReader(dcp.StorageReader):
             self._asked = os.path.abspath(checkpoint_id) if is_path else step_of(checkpoint_id)
 
     def read_metadata(self, *_: Any, **kwargs: Any) -> Metadata:
-        steps = json.loads(self._ranks.meet("steps", self._own_steps())[0])
+        self._now = Ranks("reader", alone=True) if _no_dist() else self._ranks
+        steps = json.loads(self._now.meet("steps", self._own_steps())[0])
         if isinstance(steps, str):
             raise mistake(steps)
         for step in steps if self._asked is None else [self._asked]:
@@ -120,7 +133,7 @@ class StorageReader(dcp.StorageReader):
         return self._saved.metadata
 
     def _own_steps(self) -> str:
-        if self._asked is not None or self._ranks.rank != 0:
+        if self._asked is not None or self._now.rank != 0:
             return "[]"
         try:
             return json.dumps(sorted(self._sets.steps(), reverse=True))
@@ -132,11 +145,11 @@ class StorageReader(dcp.StorageReader):
         why = ""
         try:
             self._saved = _Saved(_core.open_set(which) if isinstance(which, str) else self._sets.open(which))
-            files, ranks = self._saved.core.files, self._ranks
+            files, ranks = self._saved.core.files, self._now
             self._saved.core.read(list(range(files * ranks.rank // ranks.world, files * (ranks.rank + 1) // ranks.world)))
         except _core.Error as error:
             why = str(error)
-        return next(filter(None, self._ranks.meet("verified", why)), "")
+        return next(filter(None, self._now.meet("verified", why)), "")
 
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *_: Any, **kwargs: Any) -> None:
         pass

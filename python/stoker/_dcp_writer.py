@@ -5,6 +5,7 @@ import base64
 import collections
 import contextlib
 import copy
+import dataclasses
 import json
 import os
 import pickle
@@ -73,15 +74,15 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._config, self._overrides = as_config(config), list(overrides)
         self._sets = _core.Sets(self._config, self._overrides, warn)
         self._beside_training = self._sets.snapshot == "async"
-        self._ranks = Ranks(process_group)
+        self._ranks = Ranks("writer", process_group)
         self._opening: Opening | None = None
         self._core: Any = None  # of all ranks, or of none
         self._ended_status: dict[str, Any] = {}
         self._lock = threading.RLock()  # for self._core: stage() and write_data() are of two threads
         self._asked_step: int | None = None
         self._last_step: int | None = None
-        #: Of saves that stage() was asked for: the step that it began, or None, and whether there is something to wait for.
-        self._staged: collections.deque[tuple[int | None, bool]] = collections.deque()
+        self._staged: collections.deque[_Staged] = collections.deque()
+        self._writing = threading.Lock()  # one save at a time
         # Of the last plan:
         self._planner: Any = None  # without a state
         self._names: set[str] = set()
@@ -161,15 +162,24 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def stage(self, state_dict: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Begins the save by the plan of the last one. Where there is none, or the state has other parts, copies the state."""
-        self._staged.clear()  # of a save that DCP refused before write_data(): there is one at a time
+        self._ranks.join()
+        self._end_refused()
+        staged = _Staged(None)
         if self._core is not None:
             planner = copy.copy(self._planner)
             planner.set_up_planner(state_dict, storage_meta=self.storage_meta(), is_coordinator=self._ranks.rank == 0)
+            staged.step = self._take_step()
             if planner.state_dict.keys() == self._names:
-                step = self._take_step()
-                self._staged.append((step, self._begin(step, planner)))
+                staged.early = True
+                try:
+                    staged.begun = self._begin(staged.step, planner)
+                except Exception as error:  # noqa: BLE001  write_data() raises it, where DCP tells all ranks
+                    staged.error = error
+                self._staged.append(staged)
                 return _copied(state_dict, lambda value: value)
-        self._staged.append((None, False))
+        else:
+            staged.step, self._asked_step = self._asked_step, None
+        self._staged.append(staged)
         return _copied(state_dict, lambda value: value.detach().clone() if torch.is_tensor(value) else copy.deepcopy(value))
 
     def synchronize_staging(self) -> None:
@@ -181,11 +191,13 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         if checkpoint_id is None:
             return
         step = step_of(checkpoint_id)
-        begun = self._staged[0][0] if self._staged else None
-        if begun is None:
+        staged = self._staged[0] if self._staged else None
+        if staged is None:
             self._asked_step = step
-        elif begun != step:
-            raise mistake(f"async_save had begun step {begun} when it was told of checkpoint_id {checkpoint_id}: say it before, by "
+        elif not staged.early:
+            staged.step = step
+        elif staged.step != step:
+            raise mistake(f"async_save had begun step {staged.step} when it was told of checkpoint_id {checkpoint_id}: say it before, by "
                           "storage_writer=writer.at(step)")  # fmt: skip
 
     def storage_meta(self) -> StorageMeta:
@@ -200,6 +212,11 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def prepare_global_plan(self, plans: list[dcp.SavePlan]) -> list[dcp.SavePlan]:
         # Here and not in write_data, so that it is an error of all ranks.
+        if len(plans) != self._ranks.world:
+            if self._core is not None or self._opening is not None or len(plans) != 1:
+                raise mistake(f"{len(plans)} ranks save, and this StorageWriter is for {self._ranks.world}: give dcp.save the same "
+                              "process_group, and make a StorageWriter of its own for no_dist=True")  # fmt: skip
+            self._ranks = Ranks("writer", alone=True)  # no_dist=True
         shares = [_shares_of(plan) if getattr(plan, "usable", True) else None for plan in plans]
         if self._core is None:
             self._shares = shares
@@ -209,14 +226,16 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def write_data(self, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> Future[list[WriteResult]]:
         asynchronous = bool(self._staged)
-        step, begun = self._staged.popleft() if asynchronous else (None, False)
-        if step is None:
-            step = self._plan(self._take_step(), plan, planner)
-            begun = self._core is not None and self._begin(step, planner)
-            if begun and (asynchronous or not self._beside_training):
-                self.finish_copy()
-        if begun and (asynchronous or not self._beside_training):
-            self._wait(step)
+        with self._writing:
+            staged = self._staged.popleft() if self._staged else _Staged(None)
+            if staged.error is not None:
+                raise staged.error
+            if not staged.early:
+                self._write(staged, plan, planner)
+                if staged.begun and (asynchronous or not self._beside_training):
+                    self.finish_copy()
+        if staged.begun and (asynchronous or not self._beside_training):
+            self._wait(staged.step)
         done: Future[list[WriteResult]] = Future()
         done.set_result([WriteResult(item.index, 0, None) for item in plan.items])
         return done
@@ -233,6 +252,37 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     # Inside.
 
+    def _end_refused(self) -> None:
+        """Of a save that DCP refused between stage() and write_data(): other ranks may have begun it."""
+        while self._staged:
+            staged = self._staged.popleft()
+            if self._core is not None and not staged.early and staged.step is not None:
+                self._leave_out(staged.step)
+
+    def _leave_out(self, step: int) -> None:
+        """This rank has nothing to save of that step, so that no rank waits for it."""
+        with self._lock:
+            self._core.leave_out(step)
+
+    def _write(self, staged: _Staged, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> None:
+        """Begins a save by its plan."""
+        if not isinstance(planner, DefaultSavePlanner):
+            raise mistake(f"a set needs what DCP's DefaultSavePlanner keeps: derive {type(planner).__name__} from it")
+        step = staged.step
+        if step is None or self._core is None:
+            self._asked_step = step if step is not None else self._asked_step
+            step = self._take_step()
+        if self._core is None:
+            step, self._core = self._open(step, _shares_of(plan))
+        staged.step = self._last_step = step
+        try:
+            self._plan(plan, planner)
+        except BaseException:
+            if self._core is not None:
+                self._leave_out(step)
+            raise
+        staged.begun = self._core is not None and self._begin(step, planner)
+
     def _take_step(self) -> int | None:
         """The step of the save that begins. None: one more than that of the newest set, which the first rank knows."""
         step, self._asked_step = self._asked_step, None
@@ -242,18 +292,13 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
             self._last_step = step
         return step
 
-    def _plan(self, step: int | None, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> int:
-        """Takes over what is saved now; at the first save, makes the engine. Its step."""
-        if not isinstance(planner, DefaultSavePlanner):
-            raise mistake(f"a set needs what DCP's DefaultSavePlanner keeps: derive {type(planner).__name__} from it")
-        if self._core is None:
-            step, self._core = self._open(step, _shares_of(plan))
+    def _plan(self, plan: dcp.SavePlan, planner: DefaultSavePlanner) -> None:
+        """Takes over what is saved now."""
         self._items, self._names = list(plan.items), set(planner.state_dict)
         self._planner = copy.copy(planner)
         self._planner.state_dict = {}
         if self._ranks.rank == 0:
             self._metadata = json.dumps({"dcp": json.dumps(to_json(planner.metadata))})
-        return step
 
     def _open(self, step: int | None, shares: list[Share]) -> tuple[int, Any]:
         """Makes the engine of all ranks. The step, and None where it could not be made: this save is lost."""
@@ -288,12 +333,17 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         return min(step - 1, LOADED.get(repr(self._config), step - 1))
 
     def _begin(self, step: int, planner: dcp.SavePlanner) -> bool:
-        """Hands what this rank saves to the engine. False: it leaves this one out, and has said why."""
-        tensors = [item for item in self._items if item.type != WriteItemType.BYTE_IO]
-        others = {item.index.fqn: self._text_of(item, planner) for item in self._items if item.type == WriteItemType.BYTE_IO}
-        arrays = [as_saved(planner.resolve_data(tensors[place])) for place in self._kept]
-        with self._lock:
-            return self._core.save(step, arrays, self._metadata, json.dumps(others))
+        """Hands what this rank saves to the engine. False: it leaves this one out, and has said why. What it raises is of this
+        rank, and no rank saves this step then."""
+        try:
+            tensors = [item for item in self._items if item.type != WriteItemType.BYTE_IO]
+            others = {item.index.fqn: self._text_of(item, planner) for item in self._items if item.type == WriteItemType.BYTE_IO}
+            arrays = [as_saved(planner.resolve_data(tensors[place])) for place in self._kept]
+            with self._lock:
+                return self._core.save(step, arrays, self._metadata, json.dumps(others))
+        except BaseException:
+            self._leave_out(step)
+            raise
 
     def _text_of(self, item: WriteItem, planner: dcp.SavePlanner) -> str:
         """A value that is no tensor, as DCP writes it (torch.save), in base64; made anew where it has changed."""
@@ -318,6 +368,18 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
                 return
             time.sleep(pause)
             pause = min(2 * pause, 2e-2)
+
+
+@dataclasses.dataclass
+class _Staged:
+    """A save that stage() was asked for."""
+
+    step: int | None
+    #: By stage(), and not by write_data().
+    early: bool = False
+    #: The engine has something to write.
+    begun: bool = False
+    error: Exception | None = None
 
 
 def _shares_of(plan: dcp.SavePlan) -> list[Share]:

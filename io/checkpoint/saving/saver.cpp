@@ -119,7 +119,13 @@ Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog b
   job->slot = std::move(free_.back());
   free_.pop_back();
   lock.unlock();
-  job->state = state();
+  try {
+    job->state = state();
+  } catch (...) {
+    lock.lock();
+    free_.push_back(std::move(job->slot));
+    throw;
+  }
   if (home_) {  // it is the checkpoint, and the next update writes into the other one
     std::swap(home_, job->slot);
     moves_ = true;

@@ -134,8 +134,14 @@ bool TieredSaves::save(const CheckpointOffer& offer, const std::function<Trainin
     return false;
   }
   const TimePoint begin = Clock::now();
-  const Saver::Begun begun =
-      saver_->begin(state, offer.last ? Backlog::block : options_.on_backlog);
+  Saver::Begun begun{};
+  try {
+    begun = saver_->begin(state, offer.last ? Backlog::block : options_.on_backlog);
+  } catch (...) {
+    saver_->skip(offer.step);  // the others wait for this process, also at the saves after this one
+    schedule_.began(offer);
+    throw;
+  }
   if (begun == Saver::Begun::skipped || begun == Saver::Begun::hung) {
     left_out(offer.step, begun);
     return false;
