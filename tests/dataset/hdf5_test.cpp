@@ -118,8 +118,11 @@ TEST(Hdf5, data_sets_that_do_not_fit_are_named) {
             shard +
                 "can't be read: data set 'keys' has no strings of a fixed length of at most "
                 "4096 bytes");
-  EXPECT_EQ(refusal_of("refused-float-labels.h5"),
-            shard + "can't be read: data set 'labels' has no whole numbers");
+  EXPECT_EQ(error_of([] { Hdf5Shards(hdf5_files().read("refused-float-labels.h5")).build(); }),
+            shard +
+                "can't be read: data set 'labels' has no whole numbers, and a class is one: name "
+                "the data set with the numbers of the samples' classes (dataset.labels), and write "
+                "the classes' names into classes.txt");
   EXPECT_EQ(
       refusal_of("refused-many-labels.h5"),
       shard + "can't be read: data set 'labels' has 18 elements, where at most 17 are expected");

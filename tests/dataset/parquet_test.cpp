@@ -174,7 +174,7 @@ TEST(Parquet, shards_that_differ_do_not_train_and_a_test_that_differs_is_left_ou
   const std::string without = parquet_file({{"png", binaries(values)}});
   ParquetShard shard(labelled);
   put(shard.tier(), "train-1.parquet", without);
-  expect_contains(shard.refused(), "train.parquet has its samples in column 'png' and no column");
+  expect_contains(shard.refused(), "train-1.parquet has its samples in column 'png' and no column");
   put(shard.tier(), "train-1.parquet", labelled);
   put(shard.tier(), "test.parquet", without);
   const Dataset& data = shard.build();

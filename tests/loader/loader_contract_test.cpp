@@ -344,48 +344,6 @@ TEST_P(LoaderContract, evaluation_is_in_the_order_of_the_data_set) {
   EXPECT_EQ(seen.samples.size(), 50u);
 }
 
-TEST_P(LoaderContract, an_empty_split_has_no_batch_in_any_epoch) {
-  class NoTests final : public Dataset {
-   public:
-    NoTests() : Dataset(OnError()) {}
-    const std::vector<std::string>& classes() const override { return classes_; }
-    int64_t size(Split split) const override { return split == Split::train ? 50 : 0; }
-    SampleInfo info(Split, int64_t) const override { throw std::out_of_range("no sample"); }
-    EncodedSample read(Split, int64_t, Buffer&) const override {
-      throw std::out_of_range("no sample");
-    }
-
-   private:
-    const std::vector<std::string> classes_{"a"};
-  };
-  const NoTests dataset;
-  LoaderSetup setup(type());
-  for (const char* more : {"", "order: shards", "order: window", "drop_last: false"}) {
-    const auto loader = LoaderSetup::component(type(), options(more))
-                            .create({dataset,
-                                     setup.decoder,
-                                     setup.device.allocator(),
-                                     Split::test,
-                                     7,
-                                     [](const std::string&) {},
-                                     setup.meter,
-                                     {},
-                                     &setup.device});
-    EXPECT_EQ(loader->batches(), 0);
-    EXPECT_TRUE(epochs(*loader, 0, 3).samples.empty());
-  }
-}
-
-TEST_P(LoaderContract, epochs_and_batches_are_counted_from_0) {
-  LoaderSetup setup(type());
-  const auto loader = setup.make(type(), options(""));
-  for (const auto& [epoch, batch] : {std::pair{-1, 0}, std::pair{0, -1}, std::pair{0, -20}}) {
-    const std::string text = error_of([&, e = epoch, b = batch] { loader->start(e, b); });
-    EXPECT_NE(text.find("are counted from 0"), text.npos) << text;
-  }
-  EXPECT_EQ(epochs(*loader, 0, 1).samples.size(), 48u);
-}
-
 TEST_P(LoaderContract, uses_its_slots_again) {
   LoaderSetup setup(type());
   epochs(*setup.make(type(), options("prefetch_batches: 3, device_batches: 2")), 0, 5);

@@ -353,6 +353,16 @@ class FolderTest(unittest.TestCase):
             expected = numpy.asarray(Image.open(path).convert("RGB").resize((40, 40), Image.BILINEAR))
             self.assertLessEqual(numpy.abs(image.astype(int) - expected).max(), 4)
 
+    def test_an_alpha_darkens_no_image_of_any_format(self):
+        root = pathlib.Path(self.folder(), "in")
+        (root / "a").mkdir(parents=True)
+        picture = Image.new("RGBA", (16, 16), (200, 100, 50, 64))
+        for name, more in (("0.png", {}), ("1.tif", {}), ("2.webp", {"lossless": True, "exact": True}), ("3.bmp", {})):
+            picture.save(root / "a" / name, **more)
+        with stoker.Loader.of_folder(root, size=16, batch_size=4, shuffle=False, output="uint8", num_workers=0) as loader:
+            for image in numpy.asarray(next(iter(loader)).images):
+                self.assertLessEqual(numpy.abs(image.astype(int) - (200, 100, 50)).max(), 2)
+
     def test_refuses_what_it_does_not_know(self):
         with self.assertRaisesRegex(stoker.Error, "augment must be one of None, 'flip', 'imagenet', got 'cutmix'"):
             stoker.Loader.of_folder(MINI, augment="cutmix")

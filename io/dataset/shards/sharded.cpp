@@ -127,8 +127,9 @@ void Sharded::scan_tests(const std::vector<ObjectInfo>& shards, const Notify& no
 }
 
 void Sharded::leave_out_unlabelled(const std::string& pattern, const Notify& notify) {
-  const auto has_class = [](const Sample& sample) { return sample.label.has_value(); };
-  if (test_.empty() || std::ranges::any_of(test_, has_class)) return;
+  // A class that is named and not known is a mistake, and no label that was held back.
+  const auto says_class = [](const Sample& sample) { return sample.label || sample.named; };
+  if (test_.empty() || std::ranges::any_of(test_, says_class)) return;
   if (notify) {
     notify(fmt::format("dataset: nothing is tested: none of the {} samples in '{}' has one of the "
                        "{} classes: {}: {}: dataset.test='' leaves them out",
