@@ -363,7 +363,8 @@ TEST(WebServer, at_once_no_request_waits_for_another) {
   RawClient first(server->address()), endless(server->address());
   first.send("GET /slow HTTP/1.1\r\n\r\n");
   endless.send("GET /endless HTTP/1.1\r\n\r\n");
-  EXPECT_THAT(exchange(server->address(), "GET /healthz HTTP/1.1\r\n\r\n"), EndsWith("fine\n"));
+  EXPECT_THAT(stoker::exchange(server->address(), "GET /healthz HTTP/1.1\r\n\r\n"),
+              EndsWith("fine\n"));
   second.set_value();
   EXPECT_THAT(first.receive(), EndsWith("slow\n"));
   while (!waits) std::this_thread::yield();
@@ -374,7 +375,8 @@ TEST(WebServer, sends_no_version_again_that_the_client_has) {
                                               return HttpReply{200, "text/plain", "long", "v1"};
                                             }}});
   const auto ask = [&](const std::string& has) {
-    return exchange(server.address(), "GET /list HTTP/1.1\r\nIf-None-Match: " + has + "\r\n\r\n");
+    return stoker::exchange(server.address(),
+                            "GET /list HTTP/1.1\r\nIf-None-Match: " + has + "\r\n\r\n");
   };
   EXPECT_THAT(ask("\"v0\""),
               AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("ETag: \"v1\"\r\n"), EndsWith("long")));
