@@ -3,10 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -20,6 +18,7 @@
 #include "app/tools/bench/rounds.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
+#include "io/core/system/temporary_folder.h"
 #include "io/core/system/usable_cores.h"
 #include "io/loader/loader.h"
 
@@ -116,23 +115,6 @@ class OneBatchLoader final : public Loader {
   int64_t next_ = 0;
 };
 
-// Where the trainer leaves what every run leaves.
-class ScratchRuns {
- public:
-  ScratchRuns()
-      : path_(std::filesystem::temp_directory_path() / fmt::format("stoker-bench-{}", getpid())) {}
-  ~ScratchRuns() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchRuns(const ScratchRuns&) = delete;
-  ScratchRuns& operator=(const ScratchRuns&) = delete;
-  std::string path() const { return path_.string(); }
-
- private:
-  const std::filesystem::path path_;
-};
-
 class TrainingRuns {
  public:
   TrainingRuns(const TrainBenchArguments& bench, StopSignal& stop) : bench_(bench), stop_(stop) {}
@@ -217,7 +199,7 @@ class TrainingRuns {
 
   const TrainBenchArguments& bench_;
   StopSignal& stop_;
-  const ScratchRuns scratch_;
+  const TemporaryFolder scratch_{"bench"};  // where the trainer leaves what every run leaves
 };
 
 void require_computing(Experiment& experiment) {

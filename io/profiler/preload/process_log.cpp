@@ -36,7 +36,7 @@ size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * u
 
 // By the file, for kernels before 5.14.
 bool reserve_in_file(off_t at, size_t bytes) {
-  const int fd = raw::open(g_path, O_RDWR);
+  const int fd = raw::open(g_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   bool done = ::syscall(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, at, static_cast<off_t>(bytes)) == 0;
   if (!done && errno == EOPNOTSUPP) {
