@@ -75,13 +75,25 @@ TEST_F(File, links_are_followed) {
             "write " + directory / "loop" + ": Too many levels of symbolic links");
 }
 
+TEST_F(File, links_are_replaced_where_others_may_have_made_them) {
+  directory.write("theirs", "x");
+  std::filesystem::create_symlink("theirs", directory / "link");
+  AtomicFile file(directory / "link", AtomicFile::Links::replaced);
+  file.append(bytes_of("ours"));
+  file.commit();
+  EXPECT_EQ(directory.read("theirs"), "x");
+  EXPECT_EQ(directory.read("link"), "ours");
+}
+
 TEST_F(File, what_is_not_a_plain_file_is_written_through) {
   namespace fs = std::filesystem;
   ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
   fs::create_symlink("fifo", directory / "link");
   std::string got;
-  std::jthread reader([&] { got = std::ifstream in(directory / "fifo");
-                       std::getline(in, got); });
+  std::jthread reader([&] {
+    got = std::ifstream in(directory / "fifo");
+    std::getline(in, got);
+  });
   atomic_write_file(directory / "link", bytes_of("through"));
   reader.join();
   EXPECT_EQ(got, "through");

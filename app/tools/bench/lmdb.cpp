@@ -129,8 +129,7 @@ class LmdbRuns {
   json train(const LmdbCell& cell) const {
     fs::remove_all(runs());
     fs::remove(log());
-    const ChildResult result =
-        run_child(words(cell), log(), [this] { return stop_.requested(); });
+    const ChildResult result = run_child(words(cell), log(), [this] { return stop_.requested(); });
     if (stop_.requested()) throw Error(stop_.exit_code(), "bench lmdb: stopped by a signal");
     const std::string said = read_if_there(log()).value_or("");
     if (result.exit_code == 0) return parse_json(result.output);

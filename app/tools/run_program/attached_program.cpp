@@ -96,8 +96,7 @@ std::vector<pid_t> descendants_of(pid_t pid) {
 
 }  // namespace
 
-AttachedProgram::AttachedProgram(pid_t pid, const std::string& library,
-                                 const PreloadFolder& folder)
+AttachedProgram::AttachedProgram(pid_t pid, const std::string& library, const PreloadFolder& folder)
     : pid_(pid), library_(library), command_(words_of(pid)) {
   attach(pid, folder);
   for (const pid_t child : descendants_of(pid)) {

@@ -163,8 +163,7 @@ ExitCode watch_program(const RunProgramArguments& arguments) {
   PreloadFolder counters;
   io.begin_ns = ns_of(std::chrono::system_clock::now());
   io.begin_monotonic_ns = counters.begin_ns();
-  AttachedProgram program(static_cast<pid_t>(arguments.pid), PreloadFolder::library(),
-                          counters);
+  AttachedProgram program(static_cast<pid_t>(arguments.pid), PreloadFolder::library(), counters);
   const ProgramSamples samples = follow_attached(program, arguments, counters, io);
   std::vector<PreloadedProcess> processes = counters.collect();
   add_processes(processes, io);

@@ -164,8 +164,9 @@ void Scratch::clear() {
   for (int i = 1; !held_ && !take(i == 1 ? first : fmt::format("{}-{}", first, i)); ++i) {
     if (i < kMost) continue;
     throw Error(ExitCode::environment,
-                first + ": other sweeps, or other users, have it: set STOKER_SCRATCH to a folder "
-                        "of your own");
+                first +
+                    ": other sweeps, or other users, have it: set STOKER_SCRATCH to a folder "
+                    "of your own");
   }
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path_)) {

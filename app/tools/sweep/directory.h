@@ -62,7 +62,8 @@ class SweepDirectory {
 // A directory for what runs need and nobody wants to keep, such as checkpoints: configurations find
 // it as ${STOKER_SCRATCH}. It lies below the directory that STOKER_SCRATCH named before, else in
 // the sweep's; what a killed sweep of this name left there is used again. It is locked, so that
-// another sweep of this name has another one, whose name ends with a number. Goes with its last run.
+// another sweep of this name has another one, whose name ends with a number. Goes with its last
+// run.
 class Scratch {
  public:
   // Sets the environment variable, until it goes. Touches no file until clear().

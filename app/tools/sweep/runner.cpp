@@ -76,8 +76,8 @@ json conditions_of(const json& output) {
   return conditions;
 }
 
-// Of what a preparation makes: it is there, and locked, while that is not whole. So two sweeps never
-// make, use or remove the same at once, and what a killed one left is known.
+// Of what a preparation makes: it is there, and locked, while that is not whole. So two sweeps
+// never make, use or remove the same at once, and what a killed one left is known.
 class Preparing {
  public:
   // Waits while another sweep makes it. Empty: it is whole, or the wait was given up.
@@ -92,7 +92,8 @@ class Preparing {
       std::error_code error;
       const bool there = fs::exists(mark, error) && is_same(mark, file);
       if (taken == EAGAIN) {
-        if (!std::exchange(told, true)) print_note(made + ": waits for another sweep that makes it");
+        if (!std::exchange(told, true))
+          print_note(made + ": waits for another sweep that makes it");
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
       } else if (there) {
         return Preparing(mark, std::move(file));

@@ -52,8 +52,8 @@ void sync_directory(const std::string& path) {
   if (uninterrupted(call) != 0 && !is_unsupported(errno)) throw_errno("sync", path, errno);
 }
 
-// The path behind all links, as far as it can be told; the last part need not be there. What lies in
-// /proc stays as it is, because such a link is a descriptor and not a path.
+// The path behind all links, as far as it can be told; the last part need not be there. What lies
+// in /proc stays as it is, because such a link is a descriptor and not a path.
 std::string behind_links(std::string path) {
   if (path == "-") return fmt::format("/proc/{}/fd/{}", ::getpid(), STDOUT_FILENO);
   namespace fs = std::filesystem;
@@ -198,8 +198,16 @@ AtomicFile::AtomicFile(std::string path, Parents parents)
     : path_(behind_links(std::move(path))), parents_(parents) {
   if (is_through(path_)) {
     file_ = open_through(path_);
-    return;
+  } else {
+    open_temporary();
   }
+}
+
+AtomicFile::AtomicFile(std::string path, Links) : path_(std::move(path)), parents_(Parents::made) {
+  open_temporary();
+}
+
+void AtomicFile::open_temporary() {
   despite_removals([&] {
     std::string directory = parent_of(path_);
     if (parents_ == Parents::made) {

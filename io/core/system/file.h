@@ -81,14 +81,19 @@ bool is_written_through(const std::string& path);
 //   3. commit() makes the missing directories, then fsync(file), rename, fsync(directory). An older
 //      file of that name is replaced in one step. When it returns, the file is durable, and its
 //      name is as durable as the file system makes names: some sync no directories.
-// A path that is_written_through() is never replaced: append() writes to it at once. The constructor
-// waits for the reader of a FIFO, until the thread is interrupted (io/core/interruption.h).
+// A path that is_written_through() is never replaced: append() writes to it at once. The
+// constructor waits for the reader of a FIFO, until the thread is interrupted
+// (io/core/interruption.h).
 class AtomicFile {
  public:
   // What commit() does about directories above the file that are not there: makes them, or fails
   // with ENOENT.
   enum class Parents { made, needed };
   explicit AtomicFile(std::string path, Parents parents = Parents::made);
+  // For a folder in which others may write: a link or whatever else has the name is replaced, and
+  // never followed or written through.
+  enum class Links { replaced };
+  AtomicFile(std::string path, Links links);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -96,6 +101,8 @@ class AtomicFile {
   void commit();
 
  private:
+  void open_temporary();
+
   std::string path_;
   Parents parents_;
   std::string temporary_;

@@ -4,9 +4,9 @@
 
 namespace stoker {
 
-// A new, empty folder, which goes with all that is in it. Its name cannot be guessed and it belongs to
-// this user alone, so that nothing that was there before is ever taken for it or removed with it.
-// All temporary folders of this program are made here (tests/style_test.py). Any thread.
+// A new, empty folder, which goes with all that is in it. Its name cannot be guessed and it belongs
+// to this user alone, so that nothing that was there before is ever taken for it or removed with
+// it. All temporary folders of this program are made here (tests/style_test.py). Any thread.
 class TemporaryFolder {
  public:
   // In the folder for temporary files (TMPDIR). use: a word of its name. IoError.

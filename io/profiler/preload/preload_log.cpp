@@ -59,8 +59,8 @@ class MappedLog {
     if (memory_ == nullptr) return nullptr;
     const auto* const log = reinterpret_cast<const PreloadLog*>(memory_);
     const bool whole = log->magic.load(std::memory_order_acquire) == PreloadLog::kMagic &&
-                       log->layout == kPreloadLayout && log->bytes <= bytes_ &&
-                       log->number >= 0 && log->number < kMostProcesses;
+                       log->layout == kPreloadLayout && log->bytes <= bytes_ && log->number >= 0 &&
+                       log->number < kMostProcesses;
     return whole ? log : nullptr;
   }
   // How many records fit into it: a damaged list might have no end.
