@@ -184,6 +184,18 @@ def check_seam(problem):
                 problem(path, number, f"{match.group()}: checkpoints reach files through FileTree only")
 
 
+TEMPORARY = re.compile(r"\btemp_directory_path\b|\b(?:mkdtemp|mkstemps?|mkostemps?|tmpnam|tempnam|tmpfile)\s*\(")
+MAKES_TEMPORARY = "io/core/system/temporary_folder.cpp"
+
+
+def check_temporary(problem):
+    """A temporary folder whose name can be guessed may be another user's: TemporaryFolder makes all of them."""
+    for path in files(["app", "io", "models", "python/bindings"], ".h", ".cpp"):
+        for number, text in enumerate(code_only(path.read_text()).splitlines(), 1):
+            if name(path) != MAKES_TEMPORARY and (match := TEMPORARY.search(text)):
+                problem(path, number, f"{match.group()}: temporary folders are made by TemporaryFolder only")
+
+
 def check_includes(problem):
     """A room includes itself and the rooms that it NEEDS, and needs none that it does not include."""
     used = collections.defaultdict(set)
@@ -364,7 +376,8 @@ def main():
         problems.append(f"{name(path)}:{line}: {text}")
 
     count = check_sizes(problem)
-    for check in (check_folders, check_commands, check_includes, check_sources, check_seam, check_interfaces,
+    for check in (check_folders, check_commands, check_includes, check_sources, check_seam, check_temporary,
+                  check_interfaces,
                   check_one_definition, check_registrations, check_type_names, check_promises, check_abi, check_tracked,
                   check_registered, check_mutants):
         check(problem)

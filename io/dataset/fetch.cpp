@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -157,10 +158,20 @@ void unpack_into(Storage& target, const Recipe& recipe, const FetchOptions& opti
                     "another archive or an incomplete one; {}",
                     recipe.name, result.source, found, recipe.files, advice(recipe, options)));
   };
+  // Images hardly shrink: an archive that grows more would fill the tier.
+  constexpr uint64_t kMostGrowth = 4, kLeast = 4 << 20;
+  const uint64_t most =
+      kMostGrowth * std::max<uint64_t>(kLeast, std::filesystem::file_size(result.source));
   Writers writers(target, options.writers);
   unpack(result.source, recipe.inner, [&](UnpackedFile file) {
     if (++result.files > recipe.files) refuse("more files");
     result.bytes += file.bytes.size();
+    if (result.bytes > most) {
+      throw Error(ExitCode::environment,
+                  fmt::format("dataset: {}: {} unpacks to more than {} bytes, which no archive of "
+                              "images of its size does: it is damaged or not that data set; {}",
+                              recipe.name, result.source, most, advice(recipe, options)));
+    }
     file.path = options.folder + without_top_folder(file.path);
     const auto old = there.find(file.path);
     if (old == there.end() || old->second != file.bytes.size()) writers.put(std::move(file));

@@ -149,7 +149,7 @@ class Walk {
 
 class FileWriter final : public ObjectWriter {
  public:
-  explicit FileWriter(std::string path) : file_(std::move(path)) {}
+  explicit FileWriter(std::string path) : file_(std::move(path), AtomicFile::Links::replaced) {}
   void append(Bytes bytes) override { file_.append(bytes); }
   void commit() override { file_.commit(); }
 

@@ -6,8 +6,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <stop_token>
+#include <thread>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
 
@@ -52,6 +57,68 @@ TEST_F(File, respects_the_umask) {
   struct stat status {};
   ASSERT_EQ(::stat((directory / "file").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0640u);
+}
+
+// A link stays, also one that leads to a file which is not there yet, and through other links.
+TEST_F(File, links_are_followed) {
+  namespace fs = std::filesystem;
+  fs::create_directory(directory / "below");
+  fs::create_symlink("below/real", directory / "link");
+  fs::create_symlink(directory / "link", directory / "further");
+  fs::create_symlink("loop", directory / "loop");
+  for (const std::string text : {"text", "new"}) {
+    atomic_write_file(directory / "further", bytes_of(text));
+    EXPECT_EQ(directory.read("below/real"), text);
+  }
+  EXPECT_TRUE(fs::is_symlink(directory / "link") && fs::is_symlink(directory / "further"));
+  EXPECT_FALSE(is_written_through(directory / "further"));
+  EXPECT_EQ(error_of([&] { atomic_write_file(directory / "loop", bytes_of("x")); }),
+            "write " + directory / "loop" + ": Too many levels of symbolic links");
+}
+
+TEST_F(File, links_are_replaced_where_others_may_have_made_them) {
+  directory.write("theirs", "x");
+  std::filesystem::create_symlink("theirs", directory / "link");
+  AtomicFile file(directory / "link", AtomicFile::Links::replaced);
+  file.append(bytes_of("ours"));
+  file.commit();
+  EXPECT_EQ(directory.read("theirs"), "x");
+  EXPECT_EQ(directory.read("link"), "ours");
+}
+
+TEST_F(File, what_is_not_a_plain_file_is_written_through) {
+  namespace fs = std::filesystem;
+  ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
+  fs::create_symlink("fifo", directory / "link");
+  std::string got;
+  std::jthread reader([&] {
+    got = std::ifstream in(directory / "fifo");
+    std::getline(in, got);
+  });
+  atomic_write_file(directory / "link", bytes_of("through"));
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(fs::is_fifo(directory / "fifo") && fs::is_symlink(directory / "link"));
+  // A descriptor is written where it stands: what is there already stays.
+  const FileDescriptor out = open_file("write", directory / "out", O_WRONLY | O_CREAT);
+  write_all(out, bytes_of("before "), "out");
+  fs::create_symlink("/dev/fd/" + std::to_string(out.get()), directory / "descriptor");
+  atomic_write_file(directory / "descriptor", bytes_of("now"));
+  write_all(out, bytes_of(" after"), "out");
+  EXPECT_EQ(directory.read("out"), "before now after");
+  for (const char* path : {"-", "/dev/stdout", "/dev/null"}) EXPECT_TRUE(is_written_through(path));
+  if (::mknod((directory / "null").c_str(), S_IFCHR | 0666, 0x103) != 0) return;  // not root
+  atomic_write_file(directory / "null", bytes_of("x"));
+  EXPECT_TRUE(fs::is_character_file(directory / "null"));
+}
+
+// Nobody reads: the wait is given up.
+TEST_F(File, a_fifo_without_a_reader_can_be_given_up) {
+  ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
+  std::stop_source stop;
+  const Interruptible interruptible(stop.get_token());
+  stop.request_stop();
+  EXPECT_THROW(atomic_write_file(directory / "fifo", bytes_of("x")), Interrupted);
 }
 
 TEST_F(File, without_commit_leaves_nothing) {

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +17,7 @@
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
+#include "io/core/system/temporary_folder.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
 #include "io/core/text/plural.h"
@@ -35,29 +34,6 @@ using nlohmann::json;
 // The most bytes of the file that are read sequentially, and the bytes of a piece.
 constexpr uint64_t kMostRaw = uint64_t{256} << 20;
 constexpr uint64_t kRawPiece = uint64_t{4} << 20;
-
-// Where the runs leave what they leave.
-class LmdbScratch {
- public:
-  LmdbScratch() : path_(fs::temp_directory_path() / fmt::format("stoker-lmdb-{}", ::getpid())) {
-    fs::create_directories(path_);
-  }
-  ~LmdbScratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  LmdbScratch(const LmdbScratch&) = delete;
-  LmdbScratch& operator=(const LmdbScratch&) = delete;
-  std::string runs() const { return (path_ / "runs").string(); }
-  std::string log() const { return (path_ / "log.txt").string(); }
-  void clear() const {
-    fs::remove_all(runs());
-    fs::remove(log());
-  }
-
- private:
-  const fs::path path_;
-};
 
 const LmdbReaderFacts* facts_of(const std::string& name) {
   const auto& all = lmdb_readers();
@@ -140,19 +116,23 @@ class LmdbRuns {
           fmt::format("training.max_steps={}", steps_),
           fmt::format("loader.reader={}", cell.reader->name),
           "run.page_cache=" + arguments_.page_cache,
-          fmt::format("run.drop_caches={}", arguments_.drop_caches), "run.dir=" + scratch_.runs(),
+          fmt::format("run.drop_caches={}", arguments_.drop_caches), "run.dir=" + runs(),
           fmt::format("--ranks={}", cell.ranks), std::string("--json"), std::string("--quiet")}) {
       words.push_back(fixed);
     }
     return words;
   }
 
+  // Where the runs leave what they leave.
+  std::string runs() const { return scratch_.path() + "/runs"; }
+  std::string log() const { return scratch_.path() + "/log.txt"; }
+
   json train(const LmdbCell& cell) const {
-    scratch_.clear();
-    const ChildResult result =
-        run_child(words(cell), scratch_.log(), [this] { return stop_.requested(); });
+    fs::remove_all(runs());
+    fs::remove(log());
+    const ChildResult result = run_child(words(cell), log(), [this] { return stop_.requested(); });
     if (stop_.requested()) throw Error(stop_.exit_code(), "bench lmdb: stopped by a signal");
-    const std::string said = read_if_there(scratch_.log()).value_or("");
+    const std::string said = read_if_there(log()).value_or("");
     if (result.exit_code == 0) return parse_json(result.output);
     throw Error(result.exit_code < 128 ? static_cast<ExitCode>(result.exit_code) : ExitCode::bug,
                 fmt::format("bench lmdb: {} on {}: {}", cell.reader->name,
@@ -244,7 +224,7 @@ class LmdbRuns {
 
   const LmdbBenchArguments& arguments_;
   const StopSignal stop_;
-  const LmdbScratch scratch_;
+  const TemporaryFolder scratch_{"lmdb"};
   const DataOptions experiment_;
   ExperimentData data_;
   const SampleInfo info_;

@@ -3,10 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -20,6 +18,7 @@
 #include "app/tools/bench/rounds.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
+#include "io/core/system/temporary_folder.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/plural.h"
 #include "io/loader/loader.h"
@@ -120,23 +119,6 @@ class OneBatchLoader final : public Loader {
   int64_t next_ = 0;
 };
 
-// Where the trainer leaves what every run leaves.
-class ScratchRuns {
- public:
-  ScratchRuns()
-      : path_(std::filesystem::temp_directory_path() / fmt::format("stoker-bench-{}", getpid())) {}
-  ~ScratchRuns() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchRuns(const ScratchRuns&) = delete;
-  ScratchRuns& operator=(const ScratchRuns&) = delete;
-  std::string path() const { return path_.string(); }
-
- private:
-  const std::filesystem::path path_;
-};
-
 class TrainingRuns {
  public:
   // runs: that will be made.
@@ -226,8 +208,8 @@ class TrainingRuns {
 
   const TrainBenchArguments& bench_;
   StopSignal& stop_;
-  const ScratchRuns scratch_;
-  const int64_t steps_;  // of all runs
+  const TemporaryFolder scratch_{"bench"};  // where the trainer leaves what every run leaves
+  const int64_t steps_;                     // of all runs
   int64_t done_ = 0;
   const std::function<void(int64_t, int64_t)> progress_ = progress_of("steps");
 };

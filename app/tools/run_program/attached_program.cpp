@@ -16,7 +16,6 @@
 #include "app/tools/inject/inject.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/profiler/preload/preload_layout.h"
 #include "io/profiler/preload/preload_request.h"
 
 namespace stoker {
@@ -35,16 +34,12 @@ std::vector<std::string> words_of(pid_t pid) {
   return words;
 }
 
-// Root's folder, for a program of somebody else.
-void give_folder(const std::string& folder, pid_t pid) {
+// Who owns a process.
+struct stat owner_of(pid_t pid) {
   struct stat process {};
-  const std::string of = fmt::format("/proc/{}", pid);
-  if (::stat(of.c_str(), &process) != 0 || process.st_uid == ::geteuid()) return;
-  for (const std::string& path : {folder, folder + "/" + kPreloadCommonName}) {
-    if (::chown(path.c_str(), process.st_uid, process.st_gid) != 0) {
-      throw_errno("give to the program's user", path, errno);
-    }
-  }
+  const std::string path = fmt::format("/proc/{}", pid);
+  if (::stat(path.c_str(), &process) != 0) throw_errno("read", path, errno);
+  return process;
 }
 
 PreloadRequest ask(Injection& injection, const std::string& library, PreloadRequest request) {
@@ -101,7 +96,7 @@ std::vector<pid_t> descendants_of(pid_t pid) {
 
 }  // namespace
 
-AttachedProgram::AttachedProgram(pid_t pid, const std::string& library, const std::string& folder)
+AttachedProgram::AttachedProgram(pid_t pid, const std::string& library, const PreloadFolder& folder)
     : pid_(pid), library_(library), command_(words_of(pid)) {
   attach(pid, folder);
   for (const pid_t child : descendants_of(pid)) {
@@ -113,12 +108,18 @@ AttachedProgram::AttachedProgram(pid_t pid, const std::string& library, const st
   }
 }
 
-void AttachedProgram::attach(pid_t pid, const std::string& folder) {
+void AttachedProgram::attach(pid_t pid, const PreloadFolder& folder) {
   PreloadRequest request{.what = PreloadRequest::kAttach};
-  if (folder.size() >= sizeof request.folder) refuse(pid, "its folder of counters is too long");
-  std::strcpy(request.folder, folder.c_str());
+  const std::string& path = folder.path();
+  if (path.size() >= sizeof request.folder) refuse(pid, "its folder of counters is too long");
+  std::strcpy(request.folder, path.c_str());
   Injection injection(pid);
-  if (pid == pid_) give_folder(folder, pid);
+  const struct stat owner = owner_of(pid);
+  if (pid == pid_) {
+    if (owner.st_uid != ::geteuid()) folder.give_to(owner.st_uid, owner.st_gid);
+  } else if (owner.st_uid != owner_of(pid_).st_uid) {
+    refuse(pid, "another user owns it than the program: attach to it by a --pid of its own");
+  }
   injection.load(library_);
   const PreloadRequest answer = ask(injection, library_, request);
   if (answer.result == PreloadRequest::kCounted) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "io/profiler/preload/preload_folder.h"
+
 namespace stoker {
 
 // A program that ran already when it was asked to count, with the processes that it had started by
@@ -14,11 +16,10 @@ namespace stoker {
 // and the libraries that they load later are not. Nothing is ever left stopped. One thread.
 class AttachedProgram {
  public:
-  // library: of the counters; folder: where it writes them (PreloadFolder::path()), which is made
-  // accessible to the program's user. Error(ExitCode::environment) with what to do where the
-  // program itself cannot be attached to, or is counted already; of its children, this is in
-  // notes().
-  AttachedProgram(pid_t pid, const std::string& library, const std::string& folder);
+  // library: of the counters; folder: where it writes them, which is given to the program's user.
+  // Error(ExitCode::environment) with what to do where the program itself cannot be attached to, or
+  // is counted already; of its children, this is in notes(), also where another user owns one.
+  AttachedProgram(pid_t pid, const std::string& library, const PreloadFolder& folder);
   // let_go().
   ~AttachedProgram();
   AttachedProgram(const AttachedProgram&) = delete;
@@ -38,7 +39,7 @@ class AttachedProgram {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  void attach(pid_t pid, const std::string& folder);
+  void attach(pid_t pid, const PreloadFolder& folder);
   void let_go(pid_t pid) const;
 
   const pid_t pid_;

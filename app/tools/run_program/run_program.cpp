@@ -140,9 +140,11 @@ ExitCode finish(const RunProgramArguments& arguments, const ProgramSamples& samp
   record["log"] = to_text(log);
   record["io"] = totals.record_json();
   if (!io.tiers.empty()) record["tiers"] = tiers_json(io.tiers);
-  const std::string text = json_text(record);
-  atomic_write_file(record_beside(log),
-                    {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  if (!is_written_through(log)) {  // beside a device or a FIFO nothing is written
+    const std::string text = json_text(record);
+    atomic_write_file(record_beside(log),
+                      {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  }
   // Standard output is the program's: what is said to people goes to standard error.
   if (arguments.json) {
     print_result(true, record, "");
@@ -161,8 +163,7 @@ ExitCode watch_program(const RunProgramArguments& arguments) {
   PreloadFolder counters;
   io.begin_ns = ns_of(std::chrono::system_clock::now());
   io.begin_monotonic_ns = counters.begin_ns();
-  AttachedProgram program(static_cast<pid_t>(arguments.pid), PreloadFolder::library(),
-                          counters.path());
+  AttachedProgram program(static_cast<pid_t>(arguments.pid), PreloadFolder::library(), counters);
   const ProgramSamples samples = follow_attached(program, arguments, counters, io);
   std::vector<PreloadedProcess> processes = counters.collect();
   add_processes(processes, io);

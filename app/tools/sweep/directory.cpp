@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/base/progress_line.h"
 #include "io/core/error.h"
@@ -127,7 +131,7 @@ Scratch::Scratch(const std::string& sweep_directory, const std::string& name) {
 
 Scratch::~Scratch() {
   std::error_code error;
-  if (made_) fs::remove_all(path_, error);
+  if (held_) fs::remove_all(path_, error);
   if (before_.empty()) {
     unsetenv("STOKER_SCRATCH");
   } else {
@@ -135,12 +139,40 @@ Scratch::~Scratch() {
   }
 }
 
+// Where there are no locks, the folder is taken to be free.
+bool Scratch::take(const std::string& path) {
+  for (;;) {
+    make_directories(path);
+    FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder && errno == ENOENT) continue;  // its last user took it away
+    struct stat held {
+    }, there{};
+    if (!folder || ::fstat(folder.get(), &held) != 0 || held.st_uid != ::geteuid()) return false;
+    if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    if (::stat(path.c_str(), &there) != 0 || there.st_ino != held.st_ino) continue;  // likewise
+    held_ = std::move(folder);
+    path_ = path;
+    setenv("STOKER_SCRATCH", path_.c_str(), 1);
+    return true;
+  }
+}
+
 void Scratch::clear() {
+  if (!fs::exists(path_)) held_ = {};  // somebody has removed it
+  const std::string first = path_;
+  constexpr int kMost = 100;
+  for (int i = 1; !held_ && !take(i == 1 ? first : fmt::format("{}-{}", first, i)); ++i) {
+    if (i < kMost) continue;
+    throw Error(ExitCode::environment,
+                first +
+                    ": other sweeps, or other users, have it: set STOKER_SCRATCH to a folder "
+                    "of your own");
+  }
   std::error_code error;
-  fs::remove_all(path_, error);
-  if (error) throw IoError("empty " + path_ + ": " + error.message(), error.value());
-  make_directories(path_);
-  made_ = true;
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    fs::remove_all(entry.path(), error);
+    if (error) throw IoError("empty " + path_ + ": " + error.message(), error.value());
+  }
 }
 
 }  // namespace stoker

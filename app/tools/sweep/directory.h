@@ -61,22 +61,28 @@ class SweepDirectory {
 
 // A directory for what runs need and nobody wants to keep, such as checkpoints: configurations find
 // it as ${STOKER_SCRATCH}. It lies below the directory that STOKER_SCRATCH named before, else in
-// the sweep's. One at a time; goes with its last run.
+// the sweep's; what a killed sweep of this name left there is used again. It is locked, so that
+// another sweep of this name has another one, whose name ends with a number. Goes with its last
+// run.
 class Scratch {
  public:
-  // Sets the environment variable, until it goes, and touches no file.
+  // Sets the environment variable, until it goes. Touches no file until clear().
   Scratch(const std::string& sweep_directory, const std::string& name);
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Makes it, and removes what the last run left there.
+  // Makes it where it is not there yet, and removes what the last run left there. IoError;
+  // Error(ExitCode::environment) where too many others have one of this name.
   void clear();
 
  private:
+  // False: another sweep, or another user, has it.
+  bool take(const std::string& path);
+
   std::string path_;
   std::string before_;
-  bool made_ = false;
+  FileDescriptor held_;  // the folder, with its lock
 };
 
 }  // namespace stoker

@@ -1,14 +1,22 @@
 #include "app/tools/sweep/runner.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "app/base/progress_line.h"
 #include "io/core/error.h"
+#include "io/core/system/file_lock.h"
 #include "io/core/text/json.h"
 #include "io/metrics/clock.h"
 
@@ -16,6 +24,7 @@ namespace stoker {
 namespace {
 
 using nlohmann::json;
+namespace fs = std::filesystem;
 
 // The mean duration of successful runs.
 double mean_seconds(const SweepResults& results, const Coordinates* cell) {
@@ -67,6 +76,50 @@ json conditions_of(const json& output) {
   return conditions;
 }
 
+// Of what a preparation makes: it is there, and locked, while that is not whole. So two sweeps
+// never make, use or remove the same at once, and what a killed one left is known.
+class Preparing {
+ public:
+  // Waits while another sweep makes it. Empty: it is whole, or the wait was given up.
+  static std::optional<Preparing> begin(const std::string& made, const StopSignal& stop) {
+    const std::string mark = made + ".preparing";
+    bool told = false;
+    while (!stop.requested()) {
+      if (fs::exists(made) && !fs::exists(mark)) return {};
+      make_directories(fs::absolute(mark).parent_path().string());
+      FileDescriptor file = open_file("lock", mark, O_RDWR | O_CREAT | O_NOFOLLOW);
+      const int taken = lock_file(file, FileLock::exclusive);
+      std::error_code error;
+      const bool there = fs::exists(mark, error) && is_same(mark, file);
+      if (taken == EAGAIN) {
+        if (!std::exchange(told, true))
+          print_note(made + ": waits for another sweep that makes it");
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      } else if (there) {
+        return Preparing(mark, std::move(file));
+      }
+    }
+    return {};
+  }
+  void end() const {
+    std::error_code ignored;
+    fs::remove(mark_, ignored);
+  }
+
+ private:
+  Preparing(std::string mark, FileDescriptor file)
+      : mark_(std::move(mark)), file_(std::move(file)) {}
+  static bool is_same(const std::string& path, const FileDescriptor& file) {
+    struct stat named {
+    }, held{};
+    return ::stat(path.c_str(), &named) == 0 && ::fstat(file.get(), &held) == 0 &&
+           named.st_ino == held.st_ino;
+  }
+
+  std::string mark_;
+  FileDescriptor file_;
+};
+
 // What a preparation has begun and not finished: it would be taken for whole.
 void remove_half(const std::string& path) {
   std::error_code error;
@@ -98,21 +151,19 @@ double seconds_left(const SweepPlan& plan, const SweepResults& results) {
 }
 
 void SweepRunner::prepare() const {
-  namespace fs = std::filesystem;
-  const std::string unfinished = directory_.path("preparing");
-  if (const auto half = read_if_there(unfinished)) remove_half(*half);
   for (const SweepPreparation& step : options_.prepare) {
     const std::string& made = step.creates.value;
-    if (fs::exists(made)) continue;
+    const auto preparing = Preparing::begin(made, stop_);
+    if (stop_.requested()) return;
+    if (!preparing) continue;
+    remove_half(made);
     const std::vector<std::string> words = words_of(step);
     const std::string command = fmt::format("stoker {}", fmt::join(words, " "));
     print_note(fmt::format("{} is not there yet: {}", made, command));
     const std::string log = directory_.path("logs/prepare.log");
-    directory_.write_file("preparing", made);
     const ChildResult result = run_child(words, log, [this] { return stop_.requested(); });
     if (result.exit_code != 0) remove_half(made);
-    std::error_code ignored;  // it would be made anew
-    fs::remove(unfinished, ignored);
+    preparing->end();
     if (stop_.requested()) return;
     if (result.exit_code == 0 && fs::exists(made)) continue;
     throw Error(result.exit_code == 0 ? ExitCode::config : known_code(result.exit_code),

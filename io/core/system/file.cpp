@@ -1,15 +1,20 @@
 #include "io/core/system/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 
 namespace stoker {
 namespace {
@@ -62,6 +67,55 @@ struct stat status_of(const FileDescriptor& file, const std::string& operation,
     throw_errno(operation, path, errno);
   }
   return status;
+}
+
+// The path behind all links, as far as it can be told; the last part need not be there. What lies
+// in /proc stays as it is, because such a link is a descriptor and not a path.
+std::string behind_links(std::string path) {
+  if (path == "-") return fmt::format("/proc/{}/fd/{}", ::getpid(), STDOUT_FILENO);
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as the kernel
+  for (int links = 0; links <= kMostLinks; ++links) {
+    std::error_code error;
+    const std::string folder = fs::canonical(parent_of(path), error).string();
+    if (folder.starts_with("/proc/")) return folder + "/" + fs::path(path).filename().string();
+    const fs::path to = fs::read_symlink(path, error);
+    if (error) return path;
+    path = (parent_of(path) / to).string();
+  }
+  throw_errno("write", path, ELOOP);
+}
+
+// Of a path behind_links().
+bool is_through(const std::string& path) {
+  if (path.starts_with("/proc/")) return true;
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+// A descriptor of this process is duplicated, so that what it has written stays before what comes
+// now. Without O_NONBLOCK a FIFO that nobody reads would be waited for without an end.
+FileDescriptor open_through(const std::string& path) {
+  const std::string own = fmt::format("/proc/{}/fd/", ::getpid());
+  if (path.starts_with(own)) {
+    std::fflush(stdout);
+    FileDescriptor file(::fcntl(std::atoi(path.c_str() + own.size()), F_DUPFD_CLOEXEC, 0));
+    if (!file) throw_errno("write", path, errno);
+    return file;
+  }
+  for (;;) {
+    FileDescriptor file(uninterrupted(
+        [&] { return ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC); }));
+    if (file) {
+      ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
+      return file;
+    }
+    const int error = errno;
+    struct stat status {};
+    const bool fifo = ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+    if (error != ENXIO || !fifo) throw_errno("write", path, error);
+    sleep_interruptibly(std::chrono::steady_clock::now() + std::chrono::milliseconds(20));
+  }
 }
 
 // Another thread may remove a directory that is empty between two of our calls.
@@ -174,8 +228,22 @@ void replace_link(const std::string& target, const std::string& path) {
   }
 }
 
+bool is_written_through(const std::string& path) { return is_through(behind_links(path)); }
+
 AtomicFile::AtomicFile(std::string path, Parents parents)
-    : path_(std::move(path)), parents_(parents) {
+    : path_(behind_links(std::move(path))), parents_(parents) {
+  if (is_through(path_)) {
+    file_ = open_through(path_);
+  } else {
+    open_temporary();
+  }
+}
+
+AtomicFile::AtomicFile(std::string path, Links) : path_(std::move(path)), parents_(Parents::made) {
+  open_temporary();
+}
+
+void AtomicFile::open_temporary() {
   despite_removals([&] {
     std::string directory = parent_of(path_);
     if (parents_ == Parents::made) {
@@ -197,6 +265,7 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::append(Bytes bytes) { write_all(file_, bytes, path_); }
 
 void AtomicFile::commit() {
+  if (temporary_.empty()) return;  // it was written through
   sync_file(file_, path_);
   const std::string directory = parent_of(path_);
   despite_removals([&] {

@@ -80,19 +80,31 @@ void make_directories(const std::string& path);
 // the old one or the new one, and never none.
 void replace_link(const std::string& target, const std::string& path);
 
+// Whether an AtomicFile of this path is written through: "-" (standard output), what lies in /proc
+// (/dev/stdout leads there), or what is there and is neither a plain file nor a directory, such as
+// /dev/null or a FIFO. Links are followed.
+bool is_written_through(const std::string& path);
+
 // A file that appears under `path` by commit(), or never:
-//   1. the constructor opens ".tmp-<random>" in the nearest directory of `path` that exists, so
-//      that nothing else is left behind when there is no commit;
+//   1. the constructor follows links, so that they stay, and opens ".tmp-<random>" in the nearest
+//      directory that exists, so that nothing else is left behind when there is no commit;
 //   2. append() writes; after a failed write the file is dead and only the destructor remains;
 //   3. commit() makes the missing directories, then fsync(file), rename, fsync(directory). An older
 //      file of that name is replaced in one step. When it returns, the file is durable, and its
 //      name is as durable as the file system makes names: some sync no directories.
+// A path that is_written_through() is never replaced: append() writes to it at once. The
+// constructor waits for the reader of a FIFO, until the thread is interrupted
+// (io/core/interruption.h).
 class AtomicFile {
  public:
   // What commit() does about directories above the file that are not there: makes them, or fails
   // with ENOENT.
   enum class Parents { made, needed };
   explicit AtomicFile(std::string path, Parents parents = Parents::made);
+  // For a folder in which others may write: a link or whatever else has the name is replaced, and
+  // never followed or written through.
+  enum class Links { replaced };
+  AtomicFile(std::string path, Links links);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -100,6 +112,8 @@ class AtomicFile {
   void commit();
 
  private:
+  void open_temporary();
+
   std::string path_;
   Parents parents_;
   std::string temporary_;

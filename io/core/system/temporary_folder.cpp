@@ -9,7 +9,10 @@
 namespace stoker {
 
 TemporaryFolder::TemporaryFolder(const std::string& use)
-    : path_((std::filesystem::temp_directory_path() / ("stoker-" + use + "-XXXXXX")).string()) {
+    : TemporaryFolder(std::filesystem::temp_directory_path().string(), "stoker-" + use + "-") {}
+
+TemporaryFolder::TemporaryFolder(const std::string& place, const std::string& prefix)
+    : path_((std::filesystem::path(place) / (prefix + "XXXXXX")).string()) {
   if (::mkdtemp(path_.data()) == nullptr) throw_errno("make", path_, errno);
 }
 

@@ -4,12 +4,15 @@
 
 namespace stoker {
 
-// A new, empty folder in the one for temporary files (TMPDIR), which goes with all that is in it.
-// Its name cannot be guessed, so nobody else has put anything there. Any thread.
+// A new, empty folder, which goes with all that is in it. Its name cannot be guessed and it belongs
+// to this user alone, so that nothing that was there before is ever taken for it or removed with
+// it. All temporary folders of this program are made here (tests/style_test.py). Any thread.
 class TemporaryFolder {
  public:
-  // use: a word of its name. Error(ExitCode::environment) as throw_errno() has it.
+  // In the folder for temporary files (TMPDIR). use: a word of its name. IoError.
   explicit TemporaryFolder(const std::string& use);
+  // In `place`; `prefix` begins its name.
+  TemporaryFolder(const std::string& place, const std::string& prefix);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -1,15 +1,18 @@
 #include "io/profiler/preload/preload_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -37,28 +40,44 @@ std::string prefix() { return fmt::format("stoker-run-{}-", ::getuid()); }
 
 bool holds(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
-// Whoever made them was killed: it would hold a lock on `common`.
+FileDescriptor open_folder(const std::string& path) {
+  return FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// A plain file of a folder in which another user may have put anything. None: it is not one.
+FileDescriptor open_plain(const FileDescriptor& folder, const std::string& name) {
+  FileDescriptor file(
+      ::openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat what {};
+  if (file && (::fstat(file.get(), &what) != 0 || !S_ISREG(what.st_mode))) return {};
+  return file;
+}
+
+// The processes that made them were killed, else they would hold a lock on `common`.
 void remove_left_over(const std::string& place) {
-  constexpr auto kYoung = std::chrono::seconds(60);  // it may be about to take its lock
+  constexpr time_t kYoung_s = 60;  // it may be about to take its lock
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(place, error)) {
     const std::string name = entry.path().filename();
-    const auto changed = entry.last_write_time(error);
-    if (!name.starts_with(prefix()) || fs::file_time_type::clock::now() - changed < kYoung)
-      continue;
-    const std::string common = entry.path() / kPreloadCommonName;
-    const FileDescriptor file(::open(common.c_str(), O_RDWR | O_CLOEXEC));
-    if (file.get() < 0 || holds(file.get())) fs::remove_all(entry.path(), error);
+    if (!name.starts_with(prefix())) continue;
+    const FileDescriptor folder = open_folder(entry.path());
+    struct stat what {};
+    if (!folder || ::fstat(folder.get(), &what) != 0) continue;
+    if (std::time(nullptr) - what.st_mtime < kYoung_s) continue;
+    const FileDescriptor common = open_plain(folder, kPreloadCommonName);
+    if (!common || holds(common.get())) fs::remove_all(entry.path(), error);
   }
 }
 
-std::string make_folder() {
+std::unique_ptr<TemporaryFolder> make_folder() {
   int error = 0;
   for (const std::string& place : places()) {
     remove_left_over(place);
-    std::string path = fmt::format("{}/{}XXXXXX", place, prefix());
-    if (::mkdtemp(path.data()) != nullptr) return path;
-    error = errno;
+    try {
+      return std::make_unique<TemporaryFolder>(place, prefix());
+    } catch (const IoError& failed) {
+      error = failed.errno_value();
+    }
   }
   throw Error(ExitCode::environment,
               fmt::format("/dev/shm and the folder for temporary files: no folder for counters can "
@@ -82,23 +101,25 @@ void add_mounts(PreloadCommon& common) {
 
 }  // namespace
 
-PreloadFolder::PreloadFolder(int64_t segment_bytes) : path_(make_folder()) {
-  try {
-    write_common(segment_bytes);
-  } catch (...) {
-    std::error_code error;
-    fs::remove_all(path_, error);
-    throw;
+PreloadFolder::PreloadFolder(int64_t segment_bytes)
+    : folder_(make_folder()), opened_(open_folder(path())) {
+  if (!opened_) throw_errno("open", path(), errno);
+  write_common(segment_bytes);
+}
+
+PreloadFolder::~PreloadFolder() = default;
+
+// The folder last: until then nobody else can change what its names lead to.
+void PreloadFolder::give_to(uid_t user, gid_t group) const {
+  for (const FileDescriptor* const one : {&lock_, &opened_}) {
+    if (::fchown(one->get(), user, group) != 0) {
+      throw_errno("give to the program's user", path(), errno);
+    }
   }
 }
 
-PreloadFolder::~PreloadFolder() {
-  std::error_code error;
-  fs::remove_all(path_, error);
-}
-
 void PreloadFolder::write_common(int64_t segment_bytes) {
-  const std::string name = path_ + '/' + kPreloadCommonName;
+  const std::string name = path() + '/' + kPreloadCommonName;
   lock_ = FileDescriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (lock_.get() < 0) throw_errno("make", name, errno);
   holds(lock_.get());
@@ -123,17 +144,20 @@ std::vector<std::string> PreloadFolder::environment() const {
   std::string preload = library();
   const char* const others = std::getenv("LD_PRELOAD");
   if (others != nullptr && *others != '\0') preload += std::string(":") + others;
-  return {"LD_PRELOAD=" + preload, std::string(kPreloadFolder) + '=' + path_};
+  return {"LD_PRELOAD=" + preload, std::string(kPreloadFolder) + '=' + path()};
 }
 
 void PreloadFolder::collect_logs(bool only_ended) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path_, error)) {
-    if (entry.path().extension() != ".log") continue;
-    auto process = read_preload_log(entry.path(), only_ended);
+  // By its descriptor, for who owns the folder may have put another one or a link in its place.
+  const int list = ::openat(opened_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, decltype([](DIR* of) { ::closedir(of); })> names(::fdopendir(list));
+  while (const dirent* const entry = names ? ::readdir(names.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (!name.ends_with(".log")) continue;
+    auto process = read_preload_log(open_plain(opened_, name), only_ended);
     const bool taken = process.has_value();
     if (taken) collected_.push_back(*std::move(process));
-    if (taken || !only_ended) ::unlink(entry.path().c_str());
+    if (taken || !only_ended) ::unlinkat(opened_.get(), name.c_str(), 0);
   }
 }
 

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "io/core/system/file.h"
+#include "io/core/system/temporary_folder.h"
 #include "io/profiler/profile.h"
 
 namespace stoker {
@@ -33,7 +37,10 @@ class PreloadFolder {
   PreloadFolder(const PreloadFolder&) = delete;
   PreloadFolder& operator=(const PreloadFolder&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return folder_->path(); }
+  // Gives it to the user of a process that is to write in it; for root. From then on it is read
+  // through descriptors alone, and only plain files in it. IoError.
+  void give_to(uid_t user, gid_t group) const;
   // Where times begin: CLOCK_MONOTONIC.
   int64_t begin_ns() const { return begin_ns_; }
   // The library that processes load. It may be missing, where a build is not whole.
@@ -52,8 +59,9 @@ class PreloadFolder {
   void write_common(int64_t segment_bytes);
   void collect_logs(bool only_ended);
 
-  std::string path_;
-  FileDescriptor lock_;  // of `common`: the folder is in use
+  std::unique_ptr<TemporaryFolder> folder_;
+  FileDescriptor opened_;  // the folder, whatever lies under its path meanwhile
+  FileDescriptor lock_;    // of `common`: the folder is in use
   int64_t begin_ns_ = 0;
   std::vector<PreloadedProcess> collected_;
 };

@@ -1,8 +1,8 @@
 #include "io/profiler/preload/preload_log.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -13,18 +13,38 @@
 namespace stoker {
 namespace {
 
+constexpr int64_t kMostProcesses = int64_t{1} << 32;
+
+// What of a file holds data is copied to its place in memory; holes take none.
+void copy_data(const FileDescriptor& file, std::byte* to, off_t bytes) {
+  off_t at = ::lseek(file.get(), 0, SEEK_DATA);
+  while (at >= 0 && at < bytes) {
+    const off_t end = std::min(bytes, ::lseek(file.get(), at, SEEK_HOLE));
+    while (at < end) {
+      const ssize_t count = ::pread(file.get(), to + at, static_cast<size_t>(end - at), at);
+      if (count <= 0) return;
+      at += count;
+    }
+    at = ::lseek(file.get(), at, SEEK_DATA);
+  }
+}
+
 // A file in memory, to be read.
 class MappedLog {
  public:
-  explicit MappedLog(const std::string& path) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  explicit MappedLog(const FileDescriptor& file) {
+    constexpr off_t kMost = off_t{16} << 30;
     struct stat what {};
-    if (file.get() < 0 || ::fstat(file.get(), &what) != 0) return;
+    if (!file || ::fstat(file.get(), &what) != 0) return;
+    if (what.st_size < static_cast<off_t>(sizeof(PreloadLog)) || what.st_size > kMost) return;
+    const bool own = what.st_uid == ::geteuid();
     const auto bytes = static_cast<size_t>(what.st_size);
-    if (bytes < sizeof(PreloadLog)) return;
     void* const memory =
-        ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
+        own ? ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.get(), 0)
+            : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return;
+    if (!own) copy_data(file, static_cast<std::byte*>(memory), what.st_size);
     memory_ = static_cast<const std::byte*>(memory);
     bytes_ = bytes;
   }
@@ -39,9 +59,12 @@ class MappedLog {
     if (memory_ == nullptr) return nullptr;
     const auto* const log = reinterpret_cast<const PreloadLog*>(memory_);
     const bool whole = log->magic.load(std::memory_order_acquire) == PreloadLog::kMagic &&
-                       log->layout == kPreloadLayout && log->bytes <= bytes_;
+                       log->layout == kPreloadLayout && log->bytes <= bytes_ && log->number >= 0 &&
+                       log->number < kMostProcesses;
     return whole ? log : nullptr;
   }
+  // How many records fit into it: a damaged list might have no end.
+  size_t most_files() const { return bytes_ / sizeof(FileRecord); }
   RecordedMemory where() const { return {log()->there, memory_, bytes_}; }
 
  private:
@@ -54,8 +77,7 @@ int64_t now_ns() {
       .count();
 }
 
-// Lists are followed at most this far: a damaged one might have no end.
-constexpr size_t kMostThreads = 1 << 20, kMostFiles = 1 << 22;
+constexpr size_t kMostThreads = 1 << 20;  // likewise
 
 void read_threads(const PreloadLog& log, const RecordedMemory& memory, PreloadedProcess& process) {
   const ThreadReads* at = memory.here<ThreadReads>(log.threads.load(std::memory_order_acquire));
@@ -66,20 +88,23 @@ void read_threads(const PreloadLog& log, const RecordedMemory& memory, Preloaded
 }
 
 template <class Look>
-void each_file(const PreloadLog& log, const RecordedMemory& memory, const Look& look) {
+void each_file(const PreloadLog& log, const RecordedMemory& memory, size_t most, const Look& look) {
   const FileRecord* file = memory.here<FileRecord>(log.tables.records.newest());
-  for (size_t i = 0; file != nullptr && i < kMostFiles; ++i) {
+  for (size_t i = 0; file != nullptr && i < most; ++i) {
     look(*file);
     file = memory.here<FileRecord>(file->next_made);
   }
 }
 
-void read_files(const PreloadLog& log, const RecordedMemory& memory, PreloadedProcess& process) {
+void read_files(const MappedLog& mapped, PreloadedProcess& process) {
+  const PreloadLog& log = *mapped.log();
+  const RecordedMemory memory = mapped.where();
+  const size_t most = mapped.most_files();
   // Kilobytes each, which are not to be moved: who waits for a program's end waits for this.
   size_t count = 0;
-  each_file(log, memory, [&](const FileRecord&) { ++count; });
+  each_file(log, memory, most, [&](const FileRecord&) { ++count; });
   process.io.files.reserve(count);
-  each_file(log, memory, [&](const FileRecord& file) {
+  each_file(log, memory, most, [&](const FileRecord& file) {
     add_recorded_file(file, true, memory, process.io);
     if (const int64_t cold = file.cold_bytes; cold > 0) process.cold_bytes[file.id] = cold;
   });
@@ -90,9 +115,9 @@ void read_files(const PreloadLog& log, const RecordedMemory& memory, PreloadedPr
 
 }  // namespace
 
-std::optional<PreloadedProcess> read_preload_log(const std::string& path, bool only_ended) {
+std::optional<PreloadedProcess> read_preload_log(const FileDescriptor& file, bool only_ended) {
   constexpr int64_t kAWhile = 2'000'000'000;
-  const MappedLog mapped(path);
+  const MappedLog mapped(file);
   const PreloadLog* const log = mapped.log();
   if (log == nullptr) return std::nullopt;
   const int64_t end_ns = log->end_ns;
@@ -100,7 +125,7 @@ std::optional<PreloadedProcess> read_preload_log(const std::string& path, bool o
   PreloadedProcess process;
   process.number = log->number;
   read_threads(*log, mapped.where(), process);
-  read_files(*log, mapped.where(), process);
+  read_files(mapped, process);
   return process;
 }
 

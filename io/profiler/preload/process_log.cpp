@@ -36,7 +36,7 @@ size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * u
 
 // By the file, for kernels before 5.14.
 bool reserve_in_file(off_t at, size_t bytes) {
-  const int fd = raw::open(g_path, O_RDWR);
+  const int fd = raw::open(g_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   bool done = ::syscall(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, at, static_cast<off_t>(bytes)) == 0;
   if (!done && errno == EOPNOTSUPP) {
@@ -172,7 +172,7 @@ bool open_preload_folder(const char* folder) {
   if (folder == nullptr || *folder != '/' || std::strlen(folder) >= sizeof g_folder) return false;
   std::strcpy(g_folder, folder);
   std::snprintf(g_path, sizeof g_path, "%s/%s", g_folder, kPreloadCommonName);
-  const int fd = raw::open(g_path, O_RDWR);
+  const int fd = raw::open(g_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   void* memory = MAP_FAILED;
   if (::syscall(SYS_lseek, fd, 0, SEEK_END) >= static_cast<off_t>(sizeof(PreloadCommon))) {
@@ -234,7 +234,7 @@ void close_preload_folder() {
 bool preload_folder_is_in_use() {
   char path[PATH_MAX];
   std::snprintf(path, sizeof path, "%s/%s", g_folder, kPreloadCommonName);
-  const int fd = raw::open(path, O_RDONLY);
+  const int fd = raw::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   const bool free = ::syscall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0;
   raw::close(fd);

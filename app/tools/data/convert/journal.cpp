@@ -41,7 +41,7 @@ ConvertJournal::ConvertJournal(Storage& to, std::string prefix, Work work, size_
   const std::vector<ObjectInfo> objects = list_if_there(to_, prefix_);
   check_work(objects);
   for (const ObjectInfo& object : objects) found_[object.key] = object.bytes;
-  if (found_.contains(prefix_ + kPlan)) remove_temporaries();
+  remove_temporaries();
   write_object(to_, prefix_ + kPlan, bytes_of(signed_json({{"work", work_}}, kFormat, kVersion)));
 }
 

@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/tools/sweep/directory.h"
 #include "app/tools/sweep/results.h"
 #include "app/tools/sweep/runner.h"
 #include "tests/app/tools/sweep/sweeps.h"
@@ -243,6 +245,34 @@ TEST(SweepResults, time_that_is_left_is_that_of_the_same_cell) {
   EXPECT_DOUBLE_EQ(seconds_left(plan, results), 70);
   results.put(row(plan, 3, 0, {}));  // 40 s; the four others take the mean, 25 s
   EXPECT_DOUBLE_EQ(seconds_left(plan, results), 10 + 40 + 4 * 25);
+}
+
+// Two checkouts, one STOKER_SCRATCH, one name.
+TEST(SweepScratch, another_sweep_of_its_name_has_another_folder_and_no_link_is_followed) {
+  namespace fs = std::filesystem;
+  const std::string place = ::testing::TempDir() + "scratches";
+  const std::string own = place + "/stoker-sweep-same";
+  fs::remove_all(place);
+  fs::create_directories(place + "/project");
+  std::ofstream(place + "/project/kept") << "of the user";
+  setenv("STOKER_SCRATCH", place.c_str(), 1);
+  auto first = std::make_unique<Scratch>("a", "same");
+  setenv("STOKER_SCRATCH", place.c_str(), 1);
+  auto second = std::make_unique<Scratch>("b", "same");
+  first->clear();
+  std::ofstream(own + "/step-10") << "saved";
+  second->clear();
+  EXPECT_STREQ(std::getenv("STOKER_SCRATCH"), (own + "-2").c_str());
+  EXPECT_TRUE(fs::exists(own + "/step-10"));
+  first->clear();
+  EXPECT_TRUE(fs::is_empty(own));
+  second.reset();
+  first.reset();
+  EXPECT_FALSE(fs::exists(own) || fs::exists(own + "-2"));
+  fs::create_directory_symlink(place + "/project", own);
+  setenv("STOKER_SCRATCH", place.c_str(), 1);
+  Scratch("c", "same").clear();
+  EXPECT_TRUE(fs::exists(place + "/project/kept"));
 }
 
 }  // namespace
