@@ -38,7 +38,7 @@ constexpr std::string_view kTailBegin = "  \"sha256\": \"";
 constexpr std::string_view kTailEnd = "\"\n}\n";
 constexpr size_t kHashDigits = 64;
 constexpr size_t kTailBytes = kTailBegin.size() + kHashDigits + kTailEnd.size();
-constexpr JsonLimits kLimits{64, 5'000'000};
+constexpr JsonLimits kLimits{64, 2'000'000};
 constexpr uint64_t kMaxParts = 1'000'000;
 
 template <class... A>

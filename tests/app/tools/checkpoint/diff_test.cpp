@@ -104,12 +104,12 @@ TEST(Diff, no_number_beside_a_number_is_infinitely_far) {
 TEST(Diff, elements_of_half_precision_are_exact) {
   EXPECT_EQ(
       values_of("F16", {0x00, 0x3c, 0x00, 0xc0, 0xff, 0x7b, 0x01, 0x00, 0x00, 0x04, 0x00, 0x80}),
-      (std::vector<double>{1, -2, 65504, 0x1p-24, 0x1p-14, -0.0}));
+      (std::vector<long double>{1, -2, 65504, 0x1p-24, 0x1p-14, -0.0}));
   EXPECT_TRUE(std::isnan(values_of("F16", {0x01, 0x7c})[0]));
   EXPECT_TRUE(std::isinf(values_of("F16", {0x00, 0xfc})[0]));
-  EXPECT_EQ(values_of("BF16", {0x80, 0x3f, 0x00, 0xc0}), (std::vector<double>{1, -2}));
-  EXPECT_EQ(values_of("I8", {0xff, 0x7f}), (std::vector<double>{-1, 127}));
-  EXPECT_EQ(values_of("BOOL", {0, 1}), (std::vector<double>{0, 1}));
+  EXPECT_EQ(values_of("BF16", {0x80, 0x3f, 0x00, 0xc0}), (std::vector<long double>{1, -2}));
+  EXPECT_EQ(values_of("I8", {0xff, 0x7f}), (std::vector<long double>{-1, 127}));
+  EXPECT_EQ(values_of("BOOL", {0, 1}), (std::vector<long double>{0, 1}));
 }
 
 }  // namespace
