@@ -254,6 +254,27 @@ def check_sources(problem):
             problem(path, 1, "is named by no CMakeLists.txt")
 
 
+# A FIFO that somebody has put there holds up whoever opens it, so a file is opened by open_regular() or read_if_there() of
+# io/core/system/file.h. The kernel's own files are safe; those that read further ones of them, or look first, stand here.
+STREAMS_OF_THE_KERNEL = re.compile(r'ifstream(?: \w+)?\((?:fmt::format\()?"/(?:proc|sys|etc)/')
+STREAMS = {"app/tools/cold/mapped_files.cpp", "app/tools/run_program/started_program.cpp", "io/core/system/usable_cores.cpp"}
+# O_PATH and O_DIRECTORY wait for nothing. What names a file of /proc, or is a library of its own, stands here.
+OPENS = {"io/core/system/file.cpp", "io/profiler/preload", "app/process/start_watch.cpp", "app/tools/run_program/watch", "io/metrics/machine"}
+
+
+def check_opens(problem):
+    for path in files(["app", "io"], ".h", ".cpp"):
+        text = path.read_text()
+        if not any(name(path).startswith(known) for known in STREAMS):
+            for number, line in enumerate(text.splitlines(), 1):
+                if re.search(r"ifstream(?: \w+)?\(", line) and not STREAMS_OF_THE_KERNEL.search(line):
+                    problem(path, number, "a std::ifstream waits for a FIFO: use read_if_there() or open_regular()")
+        for found in re.finditer(r"::open\([^;]*?O_RDONLY[^;]*;", text):
+            safe = re.search(r"O_NONBLOCK|O_DIRECTORY|O_PATH|O_TMPFILE", found.group())
+            if not safe and not any(name(path).startswith(known) for known in OPENS):
+                problem(path, text.count("\n", 0, found.start()) + 1, "open() waits for a FIFO: use open_regular()")
+
+
 def check_interfaces(problem):
     for path in files(["app", "io", "models"], ".h"):
         code = code_only(path.read_text())
@@ -377,7 +398,7 @@ def main():
 
     count = check_sizes(problem)
     for check in (check_folders, check_commands, check_includes, check_sources, check_seam, check_temporary,
-                  check_interfaces,
+                  check_opens, check_interfaces,
                   check_one_definition, check_registrations, check_type_names, check_promises, check_abi, check_tracked,
                   check_registered, check_mutants):
         check(problem)

@@ -186,7 +186,7 @@ std::string why_not_preloaded(const std::string& path) {
   std::string at = path;
   for (int depth = 0; depth < kMostInterpreters; ++depth) {
     struct stat what {};
-    if (::stat(at.c_str(), &what) != 0) return {};
+    if (::stat(at.c_str(), &what) != 0 || !S_ISREG(what.st_mode)) return {};
     const bool gains = (what.st_mode & (S_ISUID | S_ISGID)) != 0 && ::geteuid() != 0;
     if (gains) return "it is a program with rights of its own (setuid)";
     std::ifstream file(at, std::ios::binary);
