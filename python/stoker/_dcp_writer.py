@@ -31,6 +31,9 @@ from ._ranks import LOADED, Ranks
 from ._shares import Share, as_saved, layout, share_of, to_json
 from ._state import mistake, step_of
 
+#: Seconds that a save which DCP may have refused keeps the next one waiting.
+_PATIENCE_S = 60
+
 
 class StorageWriter(dcp.StorageWriter, AsyncStager):
     """Writes the sets of all ranks for ``dcp.save`` and ``dcp.async_save``.
@@ -52,7 +55,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     made, and the state must not change before :meth:`finish_copy`: call that before ``optimizer.step()``.
 
     The step is ``checkpoint_id`` (a number, or a path that ends in one); or :meth:`at`, which ``async_save`` needs; or one more than
-    that of the last set. At the first save all sets are set aside that are newer than the one which a StorageReader of this
+    that of the last set. Each save has a step of its own: a set that is there is not written again. At the first save all sets are set aside that are newer than the one which a StorageReader of this
     configuration has loaded in this program, or of that step and later ones: they are of a history that this training does not
     repeat. All saves have the tensors of the first one, so save first when the optimizer has a state.
 
@@ -85,12 +88,14 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._writing = threading.Lock()  # one save at a time
         # Of the last plan:
         self._planner: Any = None  # without a state
-        self._names: set[str] = set()
+        self._names: dict[str, bool] = {}  # and whether they are tensors
         self._items: list[WriteItem] = []
         self._shares: list[list[Share] | None] = []  # of all ranks; the first one knows them
         self._kept: list[int] = []
         self._metadata = "{}"
         self._pickled: dict[str, tuple[bytes, str]] = {}
+        #: The steps that the engine was given; and whether their sets are there, as far as this is known.
+        self._tried: dict[int, bool] = {}
         self._unopened, self._error = 0, ""
         self._closed = False
 
@@ -169,7 +174,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
             planner = copy.copy(self._planner)
             planner.set_up_planner(state_dict, storage_meta=self.storage_meta(), is_coordinator=self._ranks.rank == 0)
             staged.step = self._take_step()
-            if planner.state_dict.keys() == self._names:
+            if _names(planner) == self._names:
                 staged.early = True
                 try:
                     staged.begun = self._begin(staged.step, planner)
@@ -188,10 +193,15 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     # For dcp.save, in its order.
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | int | None = None) -> None:
+        staged = next((each for each in self._staged if each.saver is None), None)
+        if staged is None or staged.stager is threading.current_thread():  # another save begins
+            self._end_refused()
+            staged = None
+        else:
+            staged.saver = threading.current_thread()
         if checkpoint_id is None:
             return
         step = step_of(checkpoint_id)
-        staged = self._staged[0] if self._staged else None
         if staged is None:
             self._asked_step = step
         elif not staged.early:
@@ -253,7 +263,14 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     # Inside.
 
     def _end_refused(self) -> None:
-        """Of a save that DCP refused between stage() and write_data(): other ranks may have begun it."""
+        """Waits until a save that stage() was asked for is in the engine. One that DCP has refused meanwhile ends here: other
+        ranks may have begun it."""
+        give_up = time.monotonic() + _PATIENCE_S
+        while self._staged and time.monotonic() < give_up:
+            saver = self._staged[0].saver
+            if saver is not None and not saver.is_alive():
+                break
+            time.sleep(1e-3)
         while self._staged:
             staged = self._staged.popleft()
             if self._core is not None and not staged.early and staged.step is not None:
@@ -261,6 +278,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def _leave_out(self, step: int) -> None:
         """This rank has nothing to save of that step, so that no rank waits for it."""
+        self._tried[step] = False
         with self._lock:
             self._core.leave_out(step)
 
@@ -294,7 +312,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def _plan(self, plan: dcp.SavePlan, planner: DefaultSavePlanner) -> None:
         """Takes over what is saved now."""
-        self._items, self._names = list(plan.items), set(planner.state_dict)
+        self._items, self._names = list(plan.items), _names(planner)
         self._planner = copy.copy(planner)
         self._planner.state_dict = {}
         if self._ranks.rank == 0:
@@ -335,6 +353,15 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     def _begin(self, step: int, planner: dcp.SavePlanner) -> bool:
         """Hands what this rank saves to the engine. False: it leaves this one out, and has said why. What it raises is of this
         rank, and no rank saves this step then."""
+        if step in self._tried:
+            why = f"checkpoint_id {step} was given to this StorageWriter before: give each save a step of its own"
+            if self._tried[step]:
+                raise mistake(f"{why}, for a set that is there is not written again")
+            self._unopened += 1
+            self._error = why
+            warn(f"checkpoint of step {step} is lost: {why}")
+            return False
+        self._tried[step] = True
         try:
             tensors = [item for item in self._items if item.type != WriteItemType.BYTE_IO]
             others = {item.index.fqn: self._text_of(item, planner) for item in self._items if item.type == WriteItemType.BYTE_IO}
@@ -362,6 +389,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         while True:
             status = self.status()
             if status["ended_step"] >= step:
+                self._tried[step] = status["saved_step"] >= step
                 return
             if status["hung"]:
                 warn(f"checkpoint of step {step}: its tier does not answer; the training goes on")
@@ -370,7 +398,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
             pause = min(2 * pause, 2e-2)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class _Staged:
     """A save that stage() was asked for."""
 
@@ -380,6 +408,14 @@ class _Staged:
     #: The engine has something to write.
     begun: bool = False
     error: Exception | None = None
+    #: The threads that called stage() and that call what comes after it.
+    stager: threading.Thread = dataclasses.field(default_factory=threading.current_thread)
+    saver: threading.Thread | None = None
+
+
+def _names(planner: DefaultSavePlanner) -> dict[str, bool]:
+    """What a state has, by names; and whether these are tensors."""
+    return {name: torch.is_tensor(value) for name, value in planner.state_dict.items()}
 
 
 def _shares_of(plan: dcp.SavePlan) -> list[Share]:
