@@ -193,12 +193,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     # For dcp.save, in its order.
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | int | None = None) -> None:
-        staged = next((each for each in self._staged if each.saver is None), None)
-        if staged is None or staged.stager is threading.current_thread():  # another save begins
-            self._end_refused()
-            staged = None
-        else:
-            staged.saver = threading.current_thread()
+        staged = self._staged_here()
         if checkpoint_id is None:
             return
         step = step_of(checkpoint_id)
@@ -214,6 +209,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         return StorageMeta(checkpoint_id=str(self._asked_step or ""))
 
     def set_up_storage_writer(self, is_coordinator: bool, *_: Any, **kwargs: Any) -> None:
+        self._staged_here()
         if not kwargs.get("use_collectives", True):
             raise mistake("use_collectives=False writes sets without one manifest for all ranks: leave it at True")
 
@@ -261,6 +257,16 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
             return False
 
     # Inside.
+
+    def _staged_here(self) -> _Staged | None:
+        """What stage() was asked for and this thread saves now. None: a save begins that is not staged."""
+        here = threading.current_thread()
+        staged = next((each for each in self._staged if each.saver in (here, None)), None)
+        if staged is None or (staged.saver is None and staged.stager is here):
+            self._end_refused()
+            return None
+        staged.saver = here
+        return staged
 
     def _end_refused(self) -> None:
         """Waits until a save that stage() was asked for is in the engine. One that DCP has refused meanwhile ends here: other
