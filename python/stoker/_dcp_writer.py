@@ -5,13 +5,12 @@ import base64
 import collections
 import contextlib
 import copy
-import dataclasses
 import json
 import os
 import pickle
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,11 +27,9 @@ from ._loader import as_config
 from ._log import warn
 from ._opening import Attempt, Opening
 from ._ranks import LOADED, Ranks
-from ._shares import Share, as_saved, layout, share_of, to_json
+from ._shares import Share, as_saved, layout, to_json
+from ._staged import PATIENCE_S, Staged, copied, names_of, shares_of
 from ._state import mistake, step_of
-
-#: Seconds that a save which DCP may have refused keeps the next one waiting.
-_PATIENCE_S = 60
 
 
 class StorageWriter(dcp.StorageWriter, AsyncStager):
@@ -84,7 +81,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._lock = threading.RLock()  # for self._core: stage() and write_data() are of two threads
         self._asked_step: int | None = None
         self._last_step: int | None = None
-        self._staged: collections.deque[_Staged] = collections.deque()
+        self._staged: collections.deque[Staged] = collections.deque()
         self._writing = threading.Lock()  # one save at a time
         # Of the last plan:
         self._planner: Any = None  # without a state
@@ -169,23 +166,23 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         """Begins the save by the plan of the last one. Where there is none, or the state has other parts, copies the state."""
         self._ranks.join()
         self._end_refused()
-        staged = _Staged(None)
+        staged = Staged(None)
         if self._core is not None:
             planner = copy.copy(self._planner)
             planner.set_up_planner(state_dict, storage_meta=self.storage_meta(), is_coordinator=self._ranks.rank == 0)
             staged.step = self._take_step()
-            if _names(planner) == self._names:
+            if names_of(planner) == self._names:
                 staged.early = True
                 try:
                     staged.begun = self._begin(staged.step, planner)
                 except Exception as error:  # noqa: BLE001  write_data() raises it, where DCP tells all ranks
                     staged.error = error
                 self._staged.append(staged)
-                return _copied(state_dict, lambda value: value)
+                return copied(state_dict, lambda value: value)
         else:
             staged.step, self._asked_step = self._asked_step, None
         self._staged.append(staged)
-        return _copied(state_dict, lambda value: value.detach().clone() if torch.is_tensor(value) else copy.deepcopy(value))
+        return copied(state_dict, lambda value: value.detach().clone() if torch.is_tensor(value) else copy.deepcopy(value))
 
     def synchronize_staging(self) -> None:
         self.finish_copy()
@@ -223,7 +220,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
                 raise mistake(f"{len(plans)} ranks save, and this StorageWriter is for {self._ranks.world}: give dcp.save the same "
                               "process_group, and make a StorageWriter of its own for no_dist=True")  # fmt: skip
             self._ranks = Ranks("writer", alone=True)  # no_dist=True
-        shares = [_shares_of(plan) if getattr(plan, "usable", True) else None for plan in plans]
+        shares = [shares_of(plan) if getattr(plan, "usable", True) else None for plan in plans]
         if self._core is None:
             self._shares = shares
         elif any(new not in (None, first) for new, first in zip(shares, self._shares)):
@@ -233,7 +230,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     def write_data(self, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> Future[list[WriteResult]]:
         asynchronous = bool(self._staged)
         with self._writing:
-            staged = self._staged.popleft() if self._staged else _Staged(None)
+            staged = self._staged.popleft() if self._staged else Staged(None)
             if staged.error is not None:
                 raise staged.error
             if not staged.early:
@@ -258,7 +255,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     # Inside.
 
-    def _staged_here(self) -> _Staged | None:
+    def _staged_here(self) -> Staged | None:
         """What stage() was asked for and this thread saves now. None: a save begins that is not staged."""
         here = threading.current_thread()
         staged = next((each for each in self._staged if each.saver in (here, None)), None)
@@ -271,10 +268,9 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     def _end_refused(self) -> None:
         """Waits until a save that stage() was asked for is in the engine. One that DCP has refused meanwhile ends here: other
         ranks may have begun it."""
-        give_up = time.monotonic() + _PATIENCE_S
+        give_up = time.monotonic() + PATIENCE_S
         while self._staged and time.monotonic() < give_up:
-            saver = self._staged[0].saver
-            if saver is not None and not saver.is_alive():
+            if (saver := self._staged[0].saver) is not None and not saver.is_alive():
                 break
             time.sleep(1e-3)
         while self._staged:
@@ -288,7 +284,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         with self._lock:
             self._core.leave_out(step)
 
-    def _write(self, staged: _Staged, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> None:
+    def _write(self, staged: Staged, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> None:
         """Begins a save by its plan."""
         if not isinstance(planner, DefaultSavePlanner):
             raise mistake(f"a set needs what DCP's DefaultSavePlanner keeps: derive {type(planner).__name__} from it")
@@ -297,7 +293,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
             self._asked_step = step if step is not None else self._asked_step
             step = self._take_step()
         if self._core is None:
-            step, self._core = self._open(step, _shares_of(plan))
+            step, self._core = self._open(step, shares_of(plan))
         staged.step = self._last_step = step
         try:
             self._plan(plan, planner)
@@ -318,7 +314,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def _plan(self, plan: dcp.SavePlan, planner: DefaultSavePlanner) -> None:
         """Takes over what is saved now."""
-        self._items, self._names = list(plan.items), _names(planner)
+        self._items, self._names = list(plan.items), names_of(planner)
         self._planner = copy.copy(planner)
         self._planner.state_dict = {}
         if self._ranks.rank == 0:
@@ -402,36 +398,3 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
                 return
             time.sleep(pause)
             pause = min(2 * pause, 2e-2)
-
-
-@dataclasses.dataclass(eq=False)
-class _Staged:
-    """A save that stage() was asked for."""
-
-    step: int | None
-    #: By stage(), and not by write_data().
-    early: bool = False
-    #: The engine has something to write.
-    begun: bool = False
-    error: Exception | None = None
-    #: The threads that called stage() and that call what comes after it.
-    stager: threading.Thread = dataclasses.field(default_factory=threading.current_thread)
-    saver: threading.Thread | None = None
-
-
-def _names(planner: DefaultSavePlanner) -> dict[str, bool]:
-    """What a state has, by names; and whether these are tensors."""
-    return {name: torch.is_tensor(value) for name, value in planner.state_dict.items()}
-
-
-def _shares_of(plan: dcp.SavePlan) -> list[Share]:
-    return [share_of(item) for item in plan.items if item.tensor_data is not None]
-
-
-def _copied(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """The tree with containers of its own, which nobody else changes."""
-    if isinstance(value, Mapping):
-        return {key: _copied(below, leaf) for key, below in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_copied(below, leaf) for below in value)
-    return leaf(value)
