@@ -14,7 +14,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.default_planner import DefaultSavePlanner
 from torch.distributed.checkpoint.metadata import Metadata, TensorStorageMetadata
-from torch.distributed.checkpoint.planner import LoadItemType, WriteItem, WriteItemType
+from torch.distributed.checkpoint.planner import LoadItemType, WriteItem
 from torch.futures import Future
 
 from . import _core

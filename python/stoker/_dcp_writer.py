@@ -5,13 +5,12 @@ import base64
 import collections
 import contextlib
 import copy
-import dataclasses
 import json
 import os
 import pickle
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,7 +27,8 @@ from ._loader import as_config
 from ._log import warn
 from ._opening import Attempt, Opening
 from ._ranks import LOADED, Ranks
-from ._shares import Share, layout, share_of, to_json
+from ._shares import Share, layout, to_json
+from ._staged import PATIENCE_S, Staged, copied, names_of, shares_of
 from ._state import as_saved, mistake, step_of
 
 
@@ -52,7 +52,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     made, and the state must not change before :meth:`finish_copy`: call that before ``optimizer.step()``.
 
     The step is ``checkpoint_id`` (a number, or a path that ends in one); or :meth:`at`, which ``async_save`` needs; or one more than
-    that of the last set. At the first save all sets are set aside that are newer than the one which a StorageReader of this
+    that of the last set. Each save has a step of its own: a set that is there is not written again. At the first save all sets are set aside that are newer than the one which a StorageReader of this
     configuration has loaded in this program, or of that step and later ones: they are of a history that this training does not
     repeat. All saves have the tensors of the first one, so save first when the optimizer has a state.
 
@@ -81,16 +81,18 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._lock = threading.RLock()  # for self._core: stage() and write_data() are of two threads
         self._asked_step: int | None = None
         self._last_step: int | None = None
-        self._staged: collections.deque[_Staged] = collections.deque()
+        self._staged: collections.deque[Staged] = collections.deque()
         self._writing = threading.Lock()  # one save at a time
         # Of the last plan:
         self._planner: Any = None  # without a state
-        self._names: set[str] = set()
+        self._names: dict[str, bool] = {}  # and whether they are tensors
         self._items: list[WriteItem] = []
         self._shares: list[list[Share] | None] = []  # of all ranks; the first one knows them
         self._kept: list[int] = []
         self._metadata = "{}"
         self._pickled: dict[str, tuple[bytes, str]] = {}
+        #: The steps that the engine was given; and whether their sets are there, as far as this is known.
+        self._tried: dict[int, bool] = {}
         self._unopened, self._error = 0, ""
         self._closed = False
 
@@ -164,23 +166,23 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         """Begins the save by the plan of the last one. Where there is none, or the state has other parts, copies the state."""
         self._ranks.join()
         self._end_refused()
-        staged = _Staged(None)
+        staged = Staged(None)
         if self._core is not None:
             planner = copy.copy(self._planner)
             planner.set_up_planner(state_dict, storage_meta=self.storage_meta(), is_coordinator=self._ranks.rank == 0)
             staged.step = self._take_step()
-            if planner.state_dict.keys() == self._names:
+            if names_of(planner) == self._names:
                 staged.early = True
                 try:
                     staged.begun = self._begin(staged.step, planner)
                 except Exception as error:  # noqa: BLE001  write_data() raises it, where DCP tells all ranks
                     staged.error = error
                 self._staged.append(staged)
-                return _copied(state_dict, lambda value: value)
+                return copied(state_dict, lambda value: value)
         else:
             staged.step, self._asked_step = self._asked_step, None
         self._staged.append(staged)
-        return _copied(state_dict, lambda value: value.detach().clone() if torch.is_tensor(value) else copy.deepcopy(value))
+        return copied(state_dict, lambda value: value.detach().clone() if torch.is_tensor(value) else copy.deepcopy(value))
 
     def synchronize_staging(self) -> None:
         self.finish_copy()
@@ -188,10 +190,10 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     # For dcp.save, in its order.
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | int | None = None) -> None:
+        staged = self._staged_here()
         if checkpoint_id is None:
             return
         step = step_of(checkpoint_id)
-        staged = self._staged[0] if self._staged else None
         if staged is None:
             self._asked_step = step
         elif not staged.early:
@@ -204,6 +206,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         return StorageMeta(checkpoint_id=str(self._asked_step or ""))
 
     def set_up_storage_writer(self, is_coordinator: bool, *_: Any, **kwargs: Any) -> None:
+        self._staged_here()
         if not kwargs.get("use_collectives", True):
             raise mistake("use_collectives=False writes sets without one manifest for all ranks: leave it at True")
 
@@ -217,7 +220,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
                 raise mistake(f"{len(plans)} ranks save, and this StorageWriter is for {self._ranks.world}: give dcp.save the same "
                               "process_group, and make a StorageWriter of its own for no_dist=True")  # fmt: skip
             self._ranks = Ranks("writer", alone=True)  # no_dist=True
-        shares = [_shares_of(plan) if getattr(plan, "usable", True) else None for plan in plans]
+        shares = [shares_of(plan) if getattr(plan, "usable", True) else None for plan in plans]
         if self._core is None:
             self._shares = shares
         elif any(new not in (None, first) for new, first in zip(shares, self._shares)):
@@ -227,7 +230,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     def write_data(self, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> Future[list[WriteResult]]:
         asynchronous = bool(self._staged)
         with self._writing:
-            staged = self._staged.popleft() if self._staged else _Staged(None)
+            staged = self._staged.popleft() if self._staged else Staged(None)
             if staged.error is not None:
                 raise staged.error
             if not staged.early:
@@ -252,8 +255,24 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     # Inside.
 
+    def _staged_here(self) -> Staged | None:
+        """What stage() was asked for and this thread saves now. None: a save begins that is not staged."""
+        here = threading.current_thread()
+        staged = next((each for each in self._staged if each.saver in (here, None)), None)
+        if staged is None or (staged.saver is None and staged.stager is here):
+            self._end_refused()
+            return None
+        staged.saver = here
+        return staged
+
     def _end_refused(self) -> None:
-        """Of a save that DCP refused between stage() and write_data(): other ranks may have begun it."""
+        """Waits until a save that stage() was asked for is in the engine. One that DCP has refused meanwhile ends here: other
+        ranks may have begun it."""
+        give_up = time.monotonic() + PATIENCE_S
+        while self._staged and time.monotonic() < give_up:
+            if (saver := self._staged[0].saver) is not None and not saver.is_alive():
+                break
+            time.sleep(1e-3)
         while self._staged:
             staged = self._staged.popleft()
             if self._core is not None and not staged.early and staged.step is not None:
@@ -261,10 +280,11 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def _leave_out(self, step: int) -> None:
         """This rank has nothing to save of that step, so that no rank waits for it."""
+        self._tried[step] = False
         with self._lock:
             self._core.leave_out(step)
 
-    def _write(self, staged: _Staged, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> None:
+    def _write(self, staged: Staged, plan: dcp.SavePlan, planner: dcp.SavePlanner) -> None:
         """Begins a save by its plan."""
         if not isinstance(planner, DefaultSavePlanner):
             raise mistake(f"a set needs what DCP's DefaultSavePlanner keeps: derive {type(planner).__name__} from it")
@@ -273,7 +293,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
             self._asked_step = step if step is not None else self._asked_step
             step = self._take_step()
         if self._core is None:
-            step, self._core = self._open(step, _shares_of(plan))
+            step, self._core = self._open(step, shares_of(plan))
         staged.step = self._last_step = step
         try:
             self._plan(plan, planner)
@@ -294,7 +314,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def _plan(self, plan: dcp.SavePlan, planner: DefaultSavePlanner) -> None:
         """Takes over what is saved now."""
-        self._items, self._names = list(plan.items), set(planner.state_dict)
+        self._items, self._names = list(plan.items), names_of(planner)
         self._planner = copy.copy(planner)
         self._planner.state_dict = {}
         if self._ranks.rank == 0:
@@ -335,6 +355,15 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     def _begin(self, step: int, planner: dcp.SavePlanner) -> bool:
         """Hands what this rank saves to the engine. False: it leaves this one out, and has said why. What it raises is of this
         rank, and no rank saves this step then."""
+        if step in self._tried:
+            why = f"checkpoint_id {step} was given to this StorageWriter before: give each save a step of its own"
+            if self._tried[step]:
+                raise mistake(f"{why}, for a set that is there is not written again")
+            self._unopened += 1
+            self._error = why
+            warn(f"checkpoint of step {step} is lost: {why}")
+            return False
+        self._tried[step] = True
         try:
             tensors = [item for item in self._items if item.type != WriteItemType.BYTE_IO]
             others = {item.index.fqn: self._text_of(item, planner) for item in self._items if item.type == WriteItemType.BYTE_IO}
@@ -362,34 +391,10 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         while True:
             status = self.status()
             if status["ended_step"] >= step:
+                self._tried[step] = status["saved_step"] >= step
                 return
             if status["hung"]:
                 warn(f"checkpoint of step {step}: its tier does not answer; the training goes on")
                 return
             time.sleep(pause)
             pause = min(2 * pause, 2e-2)
-
-
-@dataclasses.dataclass
-class _Staged:
-    """A save that stage() was asked for."""
-
-    step: int | None
-    #: By stage(), and not by write_data().
-    early: bool = False
-    #: The engine has something to write.
-    begun: bool = False
-    error: Exception | None = None
-
-
-def _shares_of(plan: dcp.SavePlan) -> list[Share]:
-    return [share_of(item) for item in plan.items if item.tensor_data is not None]
-
-
-def _copied(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """The tree with containers of its own, which nobody else changes."""
-    if isinstance(value, Mapping):
-        return {key: _copied(below, leaf) for key, below in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_copied(below, leaf) for below in value)
-    return leaf(value)

@@ -315,6 +315,32 @@ TEST(GroupSave, all_agree_when_a_checkpoint_is_due) {
   for (const int64_t step : {11, 21}) EXPECT_TRUE(run.whole_on_slow(step)) << run.logs();
 }
 
+// A state that one rank cannot make is of one save: all leave that one out.
+TEST(GroupSave, a_rank_that_raises_ends_one_save) {
+  GroupRun run(2);
+  run.start(2, kBurst, [](Checkpointer& checkpointer, size_t rank, int64_t) {
+    GroupRun::save(checkpointer, 1);
+    for (int64_t step = 2; step <= 4; ++step) {  // more often than there are slots
+      const auto state = [&] {
+        return rank == 1 ? throw std::runtime_error("no state") : small_state(step);
+      };
+      if (rank == 1) {
+        EXPECT_THROW(checkpointer.save({.step = step}, state), std::runtime_error);
+      } else {
+        checkpointer.save({.step = step}, state);
+        checkpointer.finish_copy();
+      }
+      EXPECT_FALSE(checkpointer.save({.step = step}, [&] { return small_state(step); }));
+    }
+    GroupRun::save(checkpointer, 5);
+    EXPECT_TRUE(checkpointer.flush());
+  });
+  EXPECT_EQ(run.status().saved, 2) << run.logs();
+  EXPECT_EQ(run.status().skipped, 3) << run.logs();
+  EXPECT_TRUE(run.whole_on_slow(5)) << run.logs();
+  EXPECT_FALSE(run.whole_on_slow(3)) << run.logs();
+}
+
 // Nobody waits for ever for a rank that is gone, and what was acknowledged is there.
 TEST(GroupSave, a_rank_that_is_gone_ends_the_waiting_of_the_others) {
   GroupRun run(2);

@@ -35,6 +35,17 @@ TEST(TieredSaves, saves_where_any_rule_says_so) {
   EXPECT_EQ(due(", every_epochs: 2, every_steps: 4"), (Steps{4, 6, 8, 12}));
 }
 
+TEST(TieredSaves, a_set_that_is_there_is_not_written_over) {
+  CheckpointRun run;
+  run.start("type: direct, slow: slow, keep_last: 9, every_steps: 1");
+  for (const int64_t step : {5, 6, 5}) run.save(step);
+  EXPECT_EQ(run.steps("slow"), (Steps{5, 6}));
+  EXPECT_NE(run->status().last_error.find(
+                "step-0000000005 is there already, and a set is not written over: give each save"),
+            std::string::npos)
+      << run->status().last_error;
+}
+
 TEST(TieredSaves, saves_nothing_without_a_rule) { EXPECT_EQ(due(""), Steps{}); }
 
 TEST(TieredSaves, saves_when_so_much_time_has_passed) {

@@ -18,6 +18,7 @@ LAST = 5
 MORE = ((errno.EDQUOT, "mkdir", "[01]"), (errno.EIO, "write", "[01]")) if os.environ.get("STOKER_LONG") else ()
 
 if not MISSING:
+    import torch
     import torch.distributed as dist
     import torch.distributed.checkpoint as dcp
 
@@ -39,6 +40,102 @@ def train(rank, folder, lost=None, between=None, asynchronous=False, columns=Tra
         assert lost is None or writer.lost == lost, (writer.lost, writer.last_error, writer.status())
         assert writer.lost == 0 or writer.last_error
         print("rank", rank, "lost", writer.lost, writer.last_error, flush=True)
+
+
+class Value:
+    def __init__(self, value):
+        self.value = value
+
+    def __reduce__(self):
+        if self.value == "bad":
+            raise RuntimeError("it cannot be pickled now")
+        return Value, (self.value,)
+
+
+def train_where_one_rank_raises(rank, folder):
+    """By a value, by another shape, and by a step that was saved before; one save is lost by each, on all ranks."""
+    training = Training()
+    with stoker.dcp.StorageWriter(sections(folder, keep_last=20, hang_seconds=5)) as writer:
+
+        def save(step, asynchronous, bad="", shape=50):
+            training.go_to(step)
+            state = {**training.state(), f"value{rank}": Value(bad), f"own{rank}": torch.ones(shape)}
+            if asynchronous:
+                dcp.async_save(state, storage_writer=writer.at(step)).result()
+            else:
+                dcp.save(state, checkpoint_id=str(step), storage_writer=writer)
+
+        def refused(*arguments, **keywords):
+            try:
+                save(*arguments, **keywords)
+            except BaseException as error:  # noqa: BLE001  DCP's own
+                return str(error)
+            raise AssertionError(f"it has saved {arguments}, {keywords}")
+
+        save(1, False)
+        for first, asynchronous in ((2, False), (4, True)):
+            assert "cannot be pickled" in refused(first, asynchronous, bad="bad" if rank else "")
+            save(first + 1, asynchronous)
+        assert "not those of the first save" in refused(6, True, shape=51 if rank else 50)
+        save(7, True)
+        assert "give each save a step of its own" in refused(7, False)
+        assert "give each save a step of its own" in refused(3, True)
+        save(8, False)
+        assert writer.lost == 0, writer.last_error
+        save(2, False)  # it was left out: it is said, and no error
+        assert writer.lost == 1 and "step of its own" in writer.last_error, writer.last_error
+
+
+def save_large_values(rank, folder):
+    """More than the 8 MiB that the store of the ranks takes at once, as base64."""
+    state = {"weight": torch.ones(3), f"value{rank}": os.urandom(13 << 19) if rank else b""}
+    with stoker.dcp.StorageWriter(sections(folder)) as writer:
+        dcp.save(state, checkpoint_id="1", storage_writer=writer)
+        assert writer.lost == 0, writer.last_error
+    dist.barrier()
+    loaded = {**state, f"value{rank}": None}
+    dcp.load(loaded, storage_reader=stoker.dcp.StorageReader(sections(folder)))
+    assert loaded[f"value{rank}"] == state[f"value{rank}"]
+
+
+def work_alone(rank, folder):
+    """What one rank does by itself keeps no other one waiting."""
+    config = sections(folder)
+    if rank == 0:
+        assert stoker.dcp.StorageReader(config).newest() == 1
+        state = {"weight": torch.zeros(3)}
+        dcp.load(state, storage_reader=stoker.dcp.StorageReader(config), no_dist=True)
+        assert bool((state["weight"] == 1).all())
+        with stoker.dcp.StorageWriter(config) as writer:
+            dcp.save(state, checkpoint_id="2", storage_writer=writer, no_dist=True)
+            assert writer.lost == 0, writer.last_error
+        late = stoker.dcp.StorageReader(config)
+        late._ranks.patience_s = 0.1
+        try:
+            late._ranks.meet("steps", "")
+            raise AssertionError("it has loaded without rank 1")
+        except stoker.Error as error:
+            assert "rank 1 has not come" in str(error), error
+    dist.barrier()
+    with stoker.dcp.StorageWriter(config) as writer:
+        dcp.save({"weight": torch.ones(3)}, checkpoint_id="3", storage_writer=writer)
+        assert writer.lost == 0, writer.last_error
+
+
+def save_twice_at_once(_, folder):
+    """Two first saves, of which the second begins before the first is in the engine; and a key that becomes a tensor."""
+    with stoker.dcp.StorageWriter(sections(folder, keep_last=9)) as writer:
+        saves = [dcp.async_save({"a": torch.full((9,), step), "b": 0}, storage_writer=writer.at(step)) for step in (1, 2)]
+        for each in saves:
+            each.result()
+        assert writer.lost == 0 and writer.status()["saved"] == 2, (writer.last_error, writer.status())
+        try:
+            dcp.async_save({"a": torch.full((9,), 3), "b": torch.zeros(1)}, storage_writer=writer.at(3)).result()
+            raise AssertionError("saved other tensors")
+        except BaseException as error:  # noqa: BLE001  DCP's own
+            assert "the tensors are not those of the first save" in str(error), error
+        dcp.async_save({"a": torch.full((9,), 4), "b": 0}, storage_writer=writer.at(4)).result()
+    assert sorted(stoker.dcp.StorageReader(sections(folder))._sets.steps()) == [1, 2, 4]
 
 
 def train_in_pieces(rank, folder, between):
@@ -78,6 +175,14 @@ class FaultTest(unittest.TestCase):
 
     def steps(self):
         return sorted(int(path.name[5:]) for path in self.folder.glob("slow/trial/step-*"))
+
+    def test_what_one_rank_does_is_of_one_save(self):
+        folder = self.folder / "raises"
+        in_ranks(2, train_where_one_rank_raises, folder)
+        self.assertEqual(sorted(stoker.dcp.StorageReader(sections(folder))._sets.steps()), [1, 3, 5, 7, 8])
+        in_ranks(2, save_large_values, self.folder / "large")
+        in_ranks(2, work_alone, self.folder / "large")
+        in_ranks(1, save_twice_at_once, self.folder / "twice")
 
     def test_a_disk_that_is_full_for_a_while(self):
         """A set has 270 kB: one is there, then there is no room, then there is."""

@@ -26,6 +26,15 @@ except (ImportError, AttributeError) as error:
     MISSING = f"PyTorch 2.6 or newer is not here: {error}"
 
 
+def libuv():
+    """"1" where the store of the ranks can be the one that PyTorch has by default; Debian's PyTorch does not have it."""
+    try:
+        dist.TCPStore("127.0.0.1", 0, 1, True, wait_for_workers=False, use_libuv=True)
+    except RuntimeError:  # as PyTorch's own errors are
+        return "0"
+    return "1"
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -34,7 +43,7 @@ def free_port():
 
 def begin_ranks(world, function, *arguments):
     """The processes of ranks that do function(rank, *arguments). world 0: one process without a process group."""
-    port, processes = free_port(), []
+    port, with_libuv, processes = free_port(), libuv(), []
     sys.stdout.flush()
     sys.stderr.flush()
     for rank in range(max(world, 1)):
@@ -44,7 +53,7 @@ def begin_ranks(world, function, *arguments):
             try:
                 if world:
                     os.environ.update(RANK=str(rank), WORLD_SIZE=str(world), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-                                      GLOO_SOCKET_IFNAME="lo", USE_LIBUV="0")  # Debian's PyTorch has no libuv
+                                      GLOO_SOCKET_IFNAME="lo", USE_LIBUV=with_libuv)
                     dist.init_process_group("gloo")
                 function(rank, *arguments)
                 code = 0

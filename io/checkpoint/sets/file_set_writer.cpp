@@ -1,6 +1,7 @@
 #include "io/checkpoint/sets/file_set_writer.h"
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -81,7 +82,15 @@ void FileSetWriter::commit(const Manifest& manifest) {
 
 void FileSetWriter::publish() {
   const std::string final_name = directory_ + "/" + set_name(step_);
-  tree_.rename(temporary_, final_name);
+  try {
+    tree_.rename(temporary_, final_name);
+  } catch (const IoError& error) {
+    if (error.errno_value() != EEXIST) throw;
+    throw NoRetry(ExitCode::storage,
+                  tree_.root() + "/" + final_name +
+                      " is there already, and a set is not written over: give each save a step of "
+                      "its own, or this run another checkpoint.directory");
+  }
   try {
     if (sync_) tree_.sync_directory(directory_);
   } catch (...) {
