@@ -62,9 +62,8 @@ bool holds_images(const fs::path& folder) {
 }
 
 bool has_class_folders(const fs::path& part) {
-  return std::ranges::any_of(names_in(part).folders, [&](const std::string& name) {
-    return holds_images(part / name);
-  });
+  return std::ranges::any_of(names_in(part).folders,
+                             [&](const std::string& name) { return holds_images(part / name); });
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ class ReadHints {
   const Dataset& dataset_;
   const Split split_;
   const bool ahead_;
-  bool any_ = false;    // was anything said?
+  bool any_ = false;              // was anything said?
   std::optional<int64_t> epoch_;  // of the order that was announced last
-  int64_t said_ = 0;    // up to which place of it was announced
+  int64_t said_ = 0;              // up to which place of it was announced
   EpochOrder next_;
 };
 

@@ -75,8 +75,8 @@ class Sampler {
   int64_t batches() const { return batches_; }
   // The part of this rank. A batch that the epoch does not have is empty: it has no filler either.
   BatchPart part(int64_t batch) const;
-  // Computes the order of an epoch: proportional to all samples, so the caller keeps it. Empty where
-  // there is no batch. Error(ExitCode::config) for an epoch below 0.
+  // Computes the order of an epoch: proportional to all samples, so the caller keeps it. Empty
+  // where there is no batch. Error(ExitCode::config) for an epoch below 0.
   EpochOrder order(int64_t epoch) const;
 
  private:

@@ -226,9 +226,9 @@ void LoaderHandle::check(const std::string& state, bool within) {
   try {
     before = nlohmann::json::parse(state).get<BatchIdentity>();
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ExitCode::config,
-                std::string("the loader's state: its record of the batches is not ours: ") +
-                    error.what());
+    throw Error(
+        ExitCode::config,
+        std::string("the loader's state: its record of the batches is not ours: ") + error.what());
   }
   const BatchDifferences found = compare(before, known_identity());
   const std::string others = fmt::format("{}", fmt::join(found.batches, "; "));
@@ -256,11 +256,11 @@ nb::tuple folder_parts(const std::filesystem::path& root) {
     return image_parts(root);
   }();
   if (parts.folders.empty()) {
-    throw Error(ExitCode::environment,
-                fmt::format("{} holds {}, and no folder of images for each class: of_folder() takes "
-                            "ROOT/CLASS/image.jpg, as ImageFolder does",
-                            to_text(root.string()),
-                            parts.loose ? "images without classes" : "no images"));
+    throw Error(
+        ExitCode::environment,
+        fmt::format("{} holds {}, and no folder of images for each class: of_folder() takes "
+                    "ROOT/CLASS/image.jpg, as ImageFolder does",
+                    to_text(root.string()), parts.loose ? "images without classes" : "no images"));
   }
   return nb::make_tuple(parts.train, parts.test, parts.unlabelled);
 }

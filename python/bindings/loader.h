@@ -83,8 +83,8 @@ class LoaderHandle {
   // an earlier process.
   std::string failures() const;
   void resume(const std::string& failures);
-  // What makes its batches what they are (BatchIdentity), as JSON. check(): Error where a state that
-  // has this instead is that of other batches, and is within an epoch; a remark at its begin.
+  // What makes its batches what they are (BatchIdentity), as JSON. check(): Error where a state
+  // that has this instead is that of other batches, and is within an epoch; a remark at its begin.
   std::string identity() const;
   void check(const std::string& state, bool within);
   // Waits for no more than a system call that is under way.

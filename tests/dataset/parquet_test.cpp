@@ -162,8 +162,11 @@ TEST(Parquet, a_column_that_is_not_there_is_answered_by_those_that_are) {
   EXPECT_EQ(offered.find("'label'"), std::string::npos) << offered;  // would be refused, too
   expect_contains(shard.refused(), "2 of its columns have bytes or lists of numbers");
   expect_contains(shard.refused(), "set dataset.images to one of 'png' (binary), 'jpeg' (binary)");
-  expect_contains(shard.refused(", images: label"), "is int64, neither bytes nor a list of numbers");
-  expect_contains(shard.refused(", images: png, label: name"), "is string, no whole number, which a class is: set dataset.label to one of 'label' (int64)");
+  expect_contains(shard.refused(", images: label"),
+                  "is int64, neither bytes nor a list of numbers");
+  expect_contains(
+      shard.refused(", images: png, label: name"),
+      "is string, no whole number, which a class is: set dataset.label to one of 'label' (int64)");
   expect_contains(shard.refused(", images: png, label: class"), "set dataset.label");
 }
 

@@ -40,8 +40,15 @@ class NoBatchThere : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<Loader> make(Split split, const std::string& more = "") {
     const std::string text = std::string("{type: ") + GetParam() + ", batch_size: 8" + more + "}";
     return parse_component<Loader>(parse_yaml(text, "t.yaml"))
-        .create({dataset_, decoder_, device_.allocator(), split, 7, [](const std::string&) {},
-                 meter_, {}, &device_});
+        .create({dataset_,
+                 decoder_,
+                 device_.allocator(),
+                 split,
+                 7,
+                 [](const std::string&) {},
+                 meter_,
+                 {},
+                 &device_});
   }
 
  private:

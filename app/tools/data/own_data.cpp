@@ -136,8 +136,9 @@ Found find_data(const std::string& path, const fs::path& root, const FolderNames
   }
   for (const std::string& name : names.files) {
     if (ends_with_one_of(name, {".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar.zst", ".zip"})) {
-      fail(path, name + " is a packed archive, in which no sample can be read by itself: unpack it "
-                        "there, and try again");
+      fail(path, name +
+                     " is a packed archive, in which no sample can be read by itself: unpack it "
+                     "there, and try again");
     }
     if (!ends_with_one_of(name, {".h5", ".hdf5", ".mdb"})) continue;
     fail(path, name +

@@ -131,10 +131,10 @@ void Sharded::leave_out_unlabelled(const std::string& pattern, const Notify& not
   const auto says_class = [](const Sample& sample) { return sample.label || sample.named; };
   if (test_.empty() || std::ranges::any_of(test_, says_class)) return;
   if (notify) {
-    notify(fmt::format("dataset: nothing is tested: none of the {} samples in '{}' has one of the "
-                       "{} classes: {}: {}: dataset.test='' leaves them out",
-                       test_.size(), pattern, classes_.size(), test_.front().key,
-                       why_bad(test_.front())->what()));
+    notify(fmt::format(
+        "dataset: nothing is tested: none of the {} samples in '{}' has one of the "
+        "{} classes: {}: {}: dataset.test='' leaves them out",
+        test_.size(), pattern, classes_.size(), test_.front().key, why_bad(test_.front())->what()));
   }
   test_.clear();
 }

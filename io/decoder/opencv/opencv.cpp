@@ -79,7 +79,8 @@ Bytes as_stored(Bytes tiff, Buffer& copy) {
   uint8_t* const bytes = copy.resize(tiff.size());
   std::memcpy(bytes, tiff.data(), tiff.size());
   if (orientation) std::memset(bytes + *orientation + 8, 0, 4);
-  // One number of 16 bits lies in the entry itself: with the file's order of bytes, in its first two.
+  // One number of 16 bits lies in the entry itself: with the file's order of bytes, in its first
+  // two.
   if (extra && directory.count(*extra) == 1) {
     bytes[*extra + 8] = tiff[0] == 'M' ? 0 : kAssociated;
     bytes[*extra + 9] = tiff[0] == 'M' ? kAssociated : 0;

@@ -123,11 +123,11 @@ class Hdf5Format final : public ShardFormat {
  private:
   // Where samples and classes are, as far as a shard itself decides it.
   std::string choice_of(const Hdf5Layout& layout) const {
-    return fmt::format(
-        "{} in '{}', and {}", layout.form == Hdf5Form::encoded ? "encoded files" : "arrays",
-        names_.images,
-        layout.labels.empty() ? fmt::format("no data set '{}'", names_.labels)
-                              : fmt::format("classes in data set '{}'", names_.labels));
+    return fmt::format("{} in '{}', and {}",
+                       layout.form == Hdf5Form::encoded ? "encoded files" : "arrays", names_.images,
+                       layout.labels.empty()
+                           ? fmt::format("no data set '{}'", names_.labels)
+                           : fmt::format("classes in data set '{}'", names_.labels));
   }
 
   struct Scratch {

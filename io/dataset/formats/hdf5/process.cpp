@@ -100,17 +100,18 @@ class Hdf5Process {
       at = end + 1;
     }
     if (texts.size() < 2) fail("can't be read: stoker_hdf5 answered nonsense");
-    throw UnfitShard(
-        fmt::format("dataset: {} has no data set '{}'{}: {}", subject_, texts[0],
-                    what_is_there(texts[0], {texts.begin() + 2, texts.end()}), texts[1]));
+    throw UnfitShard(fmt::format("dataset: {} has no data set '{}'{}: {}", subject_, texts[0],
+                                 what_is_there(texts[0], {texts.begin() + 2, texts.end()}),
+                                 texts[1]));
   }
   [[noreturn]] void fail(const std::string& why) const {
     // A refusal that names an option says what to do.
     const bool advised = why.find("(dataset.") != std::string::npos;
     throw Error(ExitCode::data,
                 fmt::format("dataset: {} {}{}", subject_, why,
-                            advised ? "" : ": repair it, write it anew, or take it out of the "
-                                           "pattern"));
+                            advised ? ""
+                                    : ": repair it, write it anew, or take it out of the "
+                                      "pattern"));
   }
 
  private:

@@ -102,7 +102,8 @@ class ColumnChoice {
     const std::string what =
         column == nullptr ? fmt::format("it has no column '{}'{}", path, did_you_mean(path, paths))
                           : fmt::format("column '{}' is {}, {}", path, column->type, unfit);
-    if (!fit.empty()) fail(fmt::format("{}: set dataset.{} to one of {}", what, option, list_of(fit)));
+    if (!fit.empty())
+      fail(fmt::format("{}: set dataset.{} to one of {}", what, option, list_of(fit)));
     fail(fmt::format("{}, and none of its columns fits: there are {}", what, list_of(columns_)));
   }
   [[noreturn]] void fail(const std::string& why) const {

@@ -35,7 +35,10 @@ class Try(StokerTest):
     def test_a_folder_of_classes(self):
         self.fill("cats", 12)
         self.fill("dogs", 12)
+        with tarfile.open(self.folder / "old.tar", "w") as tar:  # that one of them was unpacked from
+            tar.add(self.folder / "cats", "cats")
         result = self.try_it()
+        self.assertIn("shards of tar lie there, too, and are passed over", str(result))
         self.assertEqual(result["experiment"], "photographs.yaml")
         self.assertEqual(sum(each["train"] for each in result["data"]["classes"]), 22)
         self.assertEqual(result["headspace"]["levels"][0]["level"], "device")
@@ -98,6 +101,7 @@ class Try(StokerTest):
                     entry = tarfile.TarInfo(f"{i:04}.{suffix}")
                     entry.size = len(data)
                     tar.addfile(entry, io.BytesIO(data))
+        (self.folder / "train.txt").write_text("notes, and no shard")
         result = self.try_it()
         self.assertEqual(self.dataset(result)["type"], "tar_shards")
         self.assertEqual(result["data"]["samples"], 12)
@@ -110,6 +114,10 @@ class Try(StokerTest):
         self.assertIn("holds no images", said)
         self.assertIn("'notes.txt'", said)
         self.assertIn("cannot be found", self.stoker("try", self.dir / "nowhere", code=3).stderr)
+        packed = self.folder / "train-000.tar.gz"
+        packed.write_bytes(b"")
+        self.assertIn("unpack it", self.stoker("try", self.folder, code=3).stderr)
+        packed.unlink()
         (self.folder / "events.h5").write_text("")
         self.assertIn("only a configuration can describe", self.stoker("try", self.folder, code=3).stderr)
 
