@@ -125,7 +125,8 @@ TimeLog read_time_logs(const std::vector<std::string>& paths, double max_bad) {
   TimeLog log;
   for (const std::string& path : paths) {
     for (const std::string& file : files_under(path)) {
-      const std::optional<std::string> text = read_if_there(file);
+      const Readable readable = file == path ? Readable::streams : Readable::regular;
+      const std::optional<std::string> text = read_if_there(file, SIZE_MAX, readable);
       if (!text) throw Error(ExitCode::environment, file + ": there is no such file");
       log.files.push_back(file);
       read_time_log(*text, file, log);

@@ -185,7 +185,9 @@ ExitCode show_darshan(const DarshanArguments& arguments) {
   std::optional<ProfileTrace> trace;
   if (!arguments.trace.empty()) trace.emplace(arguments.trace);
   for (const std::string& path : logs) {
-    const DarshanLog log = read_darshan_log(path);
+    const bool named = std::ranges::find(arguments.sources, path) != arguments.sources.end();
+    const DarshanLog log =
+        read_darshan_log(path, kDarshanMemory, named ? Readable::streams : Readable::regular);
     if (trace) trace->add(log.profile);
     if (!arguments.output.empty()) write_darshan_log(log.profile, arguments.output);
     if (arguments.json) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "io/core/system/file.h"
 #include "io/core/system/memory.h"
 #include "io/profiler/profile.h"
 
@@ -40,7 +41,8 @@ void write_darshan_log(const IoProfile& profile, const std::string& path);
 // IoError where the file cannot be read; Error(ExitCode::data), which says what is wrong and what
 // to do, if it is not such a log, is damaged, or would take more than `most_memory`.
 constexpr uint64_t kDarshanMemory = uint64_t{2} << 30;
-DarshanLog read_darshan_log(const std::string& path, uint64_t most_memory = kDarshanMemory);
+DarshanLog read_darshan_log(const std::string& path, uint64_t most_memory = kDarshanMemory,
+                            Readable readable = Readable::regular);
 // The same of a file's bytes; `name` is for messages.
 DarshanLog parse_darshan_log(Bytes bytes, const std::string& name,
                              uint64_t most_memory = kDarshanMemory);

@@ -297,8 +297,8 @@ DarshanLog parse_darshan_log(Bytes bytes, const std::string& name, uint64_t most
   return log;
 }
 
-DarshanLog read_darshan_log(const std::string& path, uint64_t most_memory) {
-  const std::optional<std::string> file = read_if_there(path);
+DarshanLog read_darshan_log(const std::string& path, uint64_t most_memory, Readable readable) {
+  const std::optional<std::string> file = read_if_there(path, SIZE_MAX, readable);
   if (!file) throw Error(ExitCode::environment, path + ": there is no such file");
   return parse_darshan_log({reinterpret_cast<const uint8_t*>(file->data()), file->size()}, path,
                            most_memory);
