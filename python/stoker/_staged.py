@@ -12,9 +12,8 @@ from torch.distributed.checkpoint.default_planner import DefaultSavePlanner
 
 from ._shares import Share, share_of
 
-
 #: Seconds that a save which DCP may have refused keeps the next one waiting.
-_PATIENCE_S = 60
+PATIENCE_S = 60
 
 
 @dataclasses.dataclass(eq=False)
