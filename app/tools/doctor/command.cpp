@@ -7,8 +7,8 @@ namespace {
 constexpr const char* kDoctorFooter = R"(
 --verify repeats the run in child processes, in turn as it was (A) and with the proposed overrides (B): A B A B. There
 are --rounds such pairs in RUN/verify, and each run takes about --seconds. Call it in the directory in which the run was
-started, because paths of the configuration may be relative. Checkpoints of these runs go to the folder .doctor-verify
-on their tiers, and stay there.)";
+started, because paths of the configuration may be relative. Each run saves its checkpoints to a folder of
+its own on the same tiers, which is removed after the run.)";
 
 void add_doctor(const Command& program) {
   const Command command = program.add(

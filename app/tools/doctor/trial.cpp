@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "app/tools/bench/bench_folder.h"
 #include "app/tools/doctor/short_run.h"
 #include "io/core/system/file.h"
 #include "io/core/text/plural.h"
+#include "io/experiment/saving_options.h"
 #include "io/metrics/verdict/evidence.h"
 
 namespace stoker {
@@ -33,18 +37,39 @@ ShortRunOptions common_options(const RunFiles& run, const Evidence& evidence, co
                           trial.directory + "/log.txt",
                           {},
                           {}};
-  if (evidence.saves) {
-    options.overrides.emplace_back("checkpoint.directory=.doctor-verify");
-    options.overrides.emplace_back("checkpoint.resume=none");
-  }
+  if (evidence.saves) options.overrides.emplace_back("checkpoint.resume=none");
   return options;
 }
 
+// A folder on each tier that a run saves to. It goes with the run's sets, so that no run meets the
+// sets of another one.
+class TrialSets {
+ public:
+  // Adds the folder to the overrides of the run.
+  explicit TrialSets(ShortRunOptions& run) {
+    const std::string folder = bench_folder_name();
+    run.overrides.push_back("checkpoint.directory=" + folder);
+    std::vector<std::string> overrides = run.overrides;
+    overrides.push_back("run.dir=" + run.directory);
+    const SavingOptions options = read_saving_options(load_experiment(run.config, overrides), {});
+    for (const std::string& tier : options.checkpoint.info().tiers) {
+      tiers_.push_back(options.storage.at(tier).create({tier, {}}));
+      folders_.push_back(std::make_unique<BenchFolder>(*tiers_.back(), folder));
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<Storage>> tiers_;
+  std::vector<std::unique_ptr<BenchFolder>> folders_;
+};
+
 // A run's images/s.
 double run_once(ShortRunOptions options, const std::string& name,
-                const std::vector<std::string>& overrides) {
+                const std::vector<std::string>& overrides, bool saves) {
   options.name = name;
   options.overrides.insert(options.overrides.end(), overrides.begin(), overrides.end());
+  std::optional<TrialSets> sets;
+  if (saves) sets.emplace(options);
   return whole_rate(short_run(options).summary);
 }
 
@@ -60,8 +85,8 @@ Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrid
   make_directories(trial.directory);
   const ShortRunOptions common = common_options(run, evidence, trial);
   for (int64_t round = 1; round <= options.rounds; ++round) {
-    trial.as_it_was.push_back(run_once(common, "as-it-was", {}));
-    trial.changed.push_back(run_once(common, "changed", overrides));
+    trial.as_it_was.push_back(run_once(common, "as-it-was", {}, evidence.saves));
+    trial.changed.push_back(run_once(common, "changed", overrides, evidence.saves));
     progress(fmt::format("round {} of {}, {} each: {:.1f} images/s as it was, {:.1f} changed",
                          round, options.rounds, plural(trial.steps, "step"), trial.as_it_was.back(),
                          trial.changed.back()));

@@ -39,8 +39,8 @@ struct Trial {
   bool hurt() const { return difference.high < 0; }
 };
 
-// Each run is a child process; `progress` hears of each. Checkpoints of these runs go to a folder
-// of their own, so that none of the user's is removed. Error where one fails: it names the log.
+// Each run is a child process; `progress` hears of each. Each run's checkpoints go to a folder of
+// its own on every tier, which is removed after the run. Error where one fails: it names the log.
 Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrides,
                     const TrialOptions& options,
                     const std::function<void(const std::string&)>& progress);

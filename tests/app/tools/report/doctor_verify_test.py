@@ -17,8 +17,8 @@ HELPED = {
     "decode": "one worker decodes",
     "storage_latency": "one worker, slow reads",
     "no_prefetch": "loading in the trainer's thread",
-    "prefetch_depth": "bursts of short steps",
     "checkpoint_write": "checkpoints to a slow tier",
+    "prefetch_depth": "bursts of short steps",
     "evaluation": "evaluation after every epoch",
     "host_overhead": "steps of nothing",
 }
@@ -66,6 +66,7 @@ class VerifyTest(DoctorRuns):
                 continue
             with self.subTest(cause):
                 self.assert_helped(self.verified(*CASES[case][1], steps=40 if cause == "prefetch_depth" else 15), cause)
+                self.assertFalse([path for path in self.dir.rglob(".stoker-bench-*") if path.is_dir()], "sets of the trial are left")
 
     def test_a_tier_at_its_rate_wants_copies(self):
         told = self.verified(tier(read_mb_per_s=0.4), "loader.workers=8", "training={epochs: 3}", steps=60)

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 
+#include "app/tools/report/run_files.h"
 #include "app/tools/runs/shared_config.h"
+#include "io/core/error.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
