@@ -208,7 +208,7 @@ class CheckpointerHandle {
     Remarks notes, warnings;
     SavingOptions options;
     std::shared_ptr<Meetings> group;  // null: one process
-    bool shared = false;           // made for stoker.dcp
+    bool shared = false;              // made for stoker.dcp
     std::vector<TensorInfo> tensors;
     std::vector<TensorShare> own;  // of this process
     Hub hub;
@@ -256,9 +256,8 @@ class CheckpointerHandle {
       const bool whole = share.bytes == first.bytes;
       if (info.dtype != first.dtype || info.bytes != share.bytes ||
           (whole && info.shape != first.shape)) {
-        refuse_tensor(first.name,
-                      "its shape or type is not that of the first save: make another " +
-                          std::string(now.shared ? "StorageWriter" : "Checkpointer"));
+        refuse_tensor(first.name, "its shape or type is not that of the first save: make another " +
+                                      std::string(now.shared ? "StorageWriter" : "Checkpointer"));
       }
       // Where the tensor would begin.
       const auto address = reinterpret_cast<uintptr_t>(tensors[i].data()) - share.begin;

@@ -52,8 +52,9 @@ class Saver {
   // The memory of the slots, for load() to use before the first begin().
   Room room();
   // Takes a slot as `backlog` says, and begins to copy `state()` into it, which is called only
-  // where there is a slot; what it throws leaves begin(), and the slot is free again. What the state points to must not change before finish_copy() has
-  // returned, and must live until then (or for as long as state.keep does).
+  // where there is a slot; what it throws leaves begin(), and the slot is free again. What the
+  // state points to must not change before finish_copy() has returned, and must live until then (or
+  // for as long as state.keep does).
   Begun begin(const std::function<TrainingState()>& state, Backlog backlog);
   // This process leaves a checkpoint out that the others may write: so do they then.
   void skip(int64_t step);
