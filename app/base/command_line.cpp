@@ -136,7 +136,7 @@ std::string key_hint(const std::string& name, const std::string& value,
       hint = key_hint(name, follows ? *next : value, keys_of);
     }
     if (hint.empty()) hint = suggestion(name, known);
-    throw Error(ExitCode::config, "unknown option '" + name + "'" + hint);
+    throw Error(ExitCode::config, fmt::format("unknown option '{}'{}", name, hint));
   }
   throw Error(ExitCode::config, error.what());
 }

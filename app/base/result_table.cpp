@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
 
@@ -126,9 +127,10 @@ nlohmann::json ResultTable::json() const {
   return result;
 }
 
-ExitCode print_result(bool as_json, const nlohmann::json& json, const std::string& text,
-                      int indent) {
-  fmt::print("{}", as_json ? json_text(json, indent) + "\n" : text);
+ExitCode print_result(bool as_json, const nlohmann::json& json, const std::string& text, int indent,
+                      const std::string& output) {
+  fmt::print(is_standard_output(output) ? stderr : stdout, "{}",
+             as_json ? json_text(json, indent) + "\n" : text);
   return ExitCode::ok;
 }
 

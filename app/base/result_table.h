@@ -92,8 +92,9 @@ class ResultTable {
 };
 
 // Prints a result on standard output: as JSON (on one line, or indented by `indent` spaces), or the
-// text. Returns ExitCode::ok.
+// text. Returns ExitCode::ok. output: a file that the command has written; where that is standard
+// output, the result goes to standard error.
 ExitCode print_result(bool as_json, const nlohmann::json& json, const std::string& text,
-                      int indent = -1);
+                      int indent = -1, const std::string& output = "");
 
 }  // namespace stoker

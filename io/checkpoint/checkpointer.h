@@ -31,6 +31,8 @@ struct CheckpointOffer {
   bool last = false;         // nothing follows: save in any case
   // For every_seconds: the time now, by one clock for all processes that save together.
   TimePoint now = Clock::now();
+  // The state may be another than when this step was saved: it takes the place of that set.
+  bool again = false;
 };
 
 // What has become of a run's checkpoints so far, for the run's record and its summary. A value.
@@ -39,7 +41,7 @@ struct CheckpointStatus : CheckpointReport {
   std::vector<double> save_s;   // from offer to commit on the first tier
   std::vector<double> drain_s;  // from the begin of the copy to the commit on the last tier
   bool hung = false;            // a thread is stuck in a system call; it cannot be joined
-  int64_t ended_step = -1;      // of the last save that was committed or failed
+  int64_t saves_left = 0;       // that are neither committed nor lost yet
 };
 
 // What becomes of checkpoints, as the options say it (Component<Checkpointer>::info).

@@ -76,7 +76,7 @@ bool names_testing_part(const std::string& name) {
 }
 
 void prefer_labelled(std::vector<std::string>& testing_parts) {
-  std::ranges::stable_partition(testing_parts, [](const std::string& name) {
+  std::stable_partition(testing_parts.begin(), testing_parts.end(), [](const std::string& name) {
     return lower_case(name).find("val") != name.npos;
   });
 }

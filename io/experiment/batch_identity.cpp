@@ -1,5 +1,7 @@
 #include "io/experiment/batch_identity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -85,12 +87,12 @@ std::vector<std::string> differences(const FlatTree& before, const FlatTree& now
     const auto old = left.find(path);
     const std::string was = old == left.end() ? "absent" : old->second;
     if (was != value && !is_below(path, irrelevant)) {
-      found.push_back(path + ": " + was + " -> " + value);
+      found.push_back(fmt::format("{}: {} -> {}", path, was, value));
     }
     if (old != left.end()) left.erase(old);
   }
   for (const auto& [path, value] : left) {
-    if (!is_below(path, irrelevant)) found.push_back(path + ": " + value + " -> absent");
+    if (!is_below(path, irrelevant)) found.push_back(fmt::format("{}: {} -> absent", path, value));
   }
   return found;
 }

@@ -21,10 +21,24 @@ namespace {
 using Op = FileCall::Op;
 
 // In the order of Op.
-constexpr const char* kVerbs[] = {
-    "open",     "create",  "lock",           "read",   "map",    "write",  "reserve space for",
-    "truncate", "sync",    "make directory", "rename", "rename", "remove", "remove directory",
-    "list",     "look at", "sync directory"};
+constexpr const char* kVerbs[] = {"open",
+                                  "create",
+                                  "lock",
+                                  "read",
+                                  "map",
+                                  "write",
+                                  "reserve space for",
+                                  "truncate",
+                                  "sync",
+                                  "make directory",
+                                  "rename",
+                                  "rename",
+                                  "exchange",
+                                  "remove",
+                                  "remove directory",
+                                  "list",
+                                  "look at",
+                                  "sync directory"};
 static_assert(std::size(kVerbs) == static_cast<size_t>(Op::sync_directory) + 1);
 
 int64_t result_of(int64_t value) { return value < 0 ? -errno : value; }
@@ -257,7 +271,8 @@ TreeFile FileTree::create(const std::string& path, FileAccess access) const {
 FileDescriptor FileTree::lock(const std::string& path) const {
   FileDescriptor file;
   const auto perform = [&](const FileCall&) {
-    file = FileDescriptor(::open(full(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    file =
+        FileDescriptor(::open(full(path).c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (!file) return int64_t{-errno};
     return int64_t{-lock_file(file, FileLock::exclusive)};
   };
@@ -311,6 +326,21 @@ void FileTree::rename(const std::string& from, const std::string& to) const {
 void FileTree::replace(const std::string& from, const std::string& to) const {
   run({.op = Op::replace, .path = from, .to = to},
       [&](const FileCall&) { return result_of(::rename(full(from).c_str(), full(to).c_str())); });
+}
+
+void FileTree::exchange(const std::string& from, const std::string& to,
+                        const std::string& aside) const {
+  const int64_t done =
+      run({.op = Op::exchange, .path = from, .to = to, .accepted = EINVAL}, [&](const FileCall&) {
+        const int result =
+            ::renameat2(AT_FDCWD, full(from).c_str(), AT_FDCWD, full(to).c_str(), RENAME_EXCHANGE);
+        if (result < 0 && is_unsupported(errno)) return int64_t{-EINVAL};
+        return result_of(result);
+      });
+  if (done >= 0) return;
+  rename(to, aside);
+  rename(from, to);
+  rename(aside, from);
 }
 
 void FileTree::remove(const std::string& path) const {

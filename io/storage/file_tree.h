@@ -33,8 +33,9 @@ struct FileCall {
     truncate,
     sync,
     make_directory,
-    rename,   // fails where `to` exists
-    replace,  // rename over `to`
+    rename,    // fails where `to` exists
+    replace,   // rename over `to`
+    exchange,  // `path` and `to`
     remove,
     remove_directory,
     list,
@@ -43,7 +44,7 @@ struct FileCall {
   };
   Op op;
   std::string path;
-  std::string to = {};            // rename, replace
+  std::string to = {};            // rename, replace, exchange
   uint64_t offset = 0;            // read, write
   uint64_t bytes = 0;             // read, write, reserve, truncate
   const uint8_t* data = nullptr;  // write
@@ -162,6 +163,9 @@ class FileTree {
   void rename(const std::string& from, const std::string& to) const;
   // Takes the place of `to` in one step, whether or not it exists.
   void replace(const std::string& from, const std::string& to) const;
+  // Exchanges two names in one step. A file system that cannot (NFS) renames three times, by way of
+  // the name `aside`, which is free: a process that is killed meanwhile leaves what was `to` there.
+  void exchange(const std::string& from, const std::string& to, const std::string& aside) const;
   // A file. Absent is fine. Not durable until its directory is synced; likewise the next.
   void remove(const std::string& path) const;
   // A directory and the files in it, which must not be directories themselves. Absent is fine. A

@@ -36,13 +36,19 @@ class InFlight {
 using Op = FileCall::Op;
 
 TierOp op_of(Op op) {
-  constexpr std::pair<Op, TierOp> kKnown[] = {
-      {Op::open, TierOp::open},     {Op::create, TierOp::create},
-      {Op::read, TierOp::read},     {Op::write, TierOp::write},
-      {Op::sync, TierOp::sync},     {Op::sync_directory, TierOp::sync},
-      {Op::rename, TierOp::rename}, {Op::replace, TierOp::rename},
-      {Op::remove, TierOp::remove}, {Op::remove_directory, TierOp::remove},
-      {Op::list, TierOp::list},     {Op::stat, TierOp::stat}};
+  constexpr std::pair<Op, TierOp> kKnown[] = {{Op::open, TierOp::open},
+                                              {Op::create, TierOp::create},
+                                              {Op::read, TierOp::read},
+                                              {Op::write, TierOp::write},
+                                              {Op::sync, TierOp::sync},
+                                              {Op::sync_directory, TierOp::sync},
+                                              {Op::rename, TierOp::rename},
+                                              {Op::replace, TierOp::rename},
+                                              {Op::exchange, TierOp::rename},
+                                              {Op::remove, TierOp::remove},
+                                              {Op::remove_directory, TierOp::remove},
+                                              {Op::list, TierOp::list},
+                                              {Op::stat, TierOp::stat}};
   const auto* const found = std::ranges::find(kKnown, op, &std::pair<Op, TierOp>::first);
   return found == std::end(kKnown) ? TierOp::other : found->second;
 }

@@ -105,6 +105,7 @@ class CheckpointerHandle {
   }
   // Those of the constructor, or this rank's shares of them, in its order. part: beside `values`,
   // of this rank alone. True: the tensors must not change before finish_copy().
+  // Where the step was saved before, this state takes the place of that one.
   bool save(int64_t step, const std::vector<Tensor>& tensors, const std::string& values,
             const std::string& part) {
     Opened& now = opened();
@@ -124,7 +125,7 @@ class CheckpointerHandle {
     bool copying = false;
     {
       const Released without;
-      copying = now.saver->save({.step = step}, [&] { return state; });
+      copying = now.saver->save({.step = step, .again = true}, [&] { return state; });
     }
     if (!copying) now.held.clear();
     tell(now);
@@ -137,7 +138,7 @@ class CheckpointerHandle {
     finish_copy();
     try {
       const Released without;
-      now.saver->save({.step = step}, []() -> TrainingState { throw LeftOut(); });
+      now.saver->save({.step = step, .again = true}, []() -> TrainingState { throw LeftOut(); });
     } catch (const LeftOut&) {
       // It has told the others.
     }
@@ -183,7 +184,7 @@ class CheckpointerHandle {
     result["drains_left"] = status.drains_left;
     result["set_bytes"] = status.set_bytes;
     result["hung"] = status.hung;
-    result["ended_step"] = status.ended_step;
+    result["saves_left"] = status.saves_left;
     result["last_error"] = status.last_error;
     return result;
   }

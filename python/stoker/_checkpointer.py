@@ -73,8 +73,9 @@ class Checkpointer:
         ``async`` it returns when the copy has begun: the tensors must not change before :meth:`finish_copy`. (Those of a
         module that are no parameters are copied at once, for the next forward pass changes them.)
 
-        False: nothing was saved, because all memory for copies is taken (``checkpoint.on_backlog``) or the step was saved
-        before. A tier that fails does not raise: training goes on, the log says so, and :meth:`flush` raises.
+        A step that is saved again takes the place of its set when the new one is whole.
+
+        False: nothing was saved, because all memory for copies is taken (``checkpoint.on_backlog``). A tier that fails does not raise: training goes on, the log says so, and :meth:`flush` raises.
 
         Raises stoker.Error where the tensors are not those of the first save, or are nothing that a set can hold.
         """

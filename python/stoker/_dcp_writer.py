@@ -52,9 +52,9 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     made, and the state must not change before :meth:`finish_copy`: call that before ``optimizer.step()``.
 
     The step is ``checkpoint_id`` (a number, or a path that ends in one); or :meth:`at`, which ``async_save`` needs; or one more than
-    that of the last set. Each save has a step of its own: a set that is there is not written again. At the first save all sets are set aside that are newer than the one which a StorageReader of this
-    configuration has loaded in this program, or of that step and later ones: they are of a history that this training does not
-    repeat. All saves have the tensors of the first one, so save first when the optimizer has a state.
+    that of the last set. A step that is saved again takes the place of its set when the new one is whole. At the first save all
+    sets are set aside that are newer than the one which a StorageReader of this configuration has loaded in this program, or of
+    that step and later ones: they are of a history that this training does not repeat. All saves have the tensors of the first one, so save first when the optimizer has a state.
 
     **A tier that fails or hangs ends no training.** The save is lost, on all ranks, and the next one is tried; the logger "stoker"
     says so, and so do ``lost`` and ``last_error``. What does raise is stoker.Error for a mistake: in the configuration, or tensors
@@ -91,8 +91,6 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         self._kept: list[int] = []
         self._metadata = "{}"
         self._pickled: dict[str, tuple[bytes, str]] = {}
-        #: The steps that the engine was given; and whether their sets are there, as far as this is known.
-        self._tried: dict[int, bool] = {}
         self._unopened, self._error = 0, ""
         self._closed = False
 
@@ -280,7 +278,6 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
 
     def _leave_out(self, step: int) -> None:
         """This rank has nothing to save of that step, so that no rank waits for it."""
-        self._tried[step] = False
         with self._lock:
             self._core.leave_out(step)
 
@@ -355,15 +352,6 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
     def _begin(self, step: int, planner: dcp.SavePlanner) -> bool:
         """Hands what this rank saves to the engine. False: it leaves this one out, and has said why. What it raises is of this
         rank, and no rank saves this step then."""
-        if step in self._tried:
-            why = f"checkpoint_id {step} was given to this StorageWriter before: give each save a step of its own"
-            if self._tried[step]:
-                raise mistake(f"{why}, for a set that is there is not written again")
-            self._unopened += 1
-            self._error = why
-            warn(f"checkpoint of step {step} is lost: {why}")
-            return False
-        self._tried[step] = True
         try:
             tensors = [item for item in self._items if item.type != WriteItemType.BYTE_IO]
             others = {item.index.fqn: self._text_of(item, planner) for item in self._items if item.type == WriteItemType.BYTE_IO}
@@ -390,8 +378,7 @@ class StorageWriter(dcp.StorageWriter, AsyncStager):
         pause = 1e-3
         while True:
             status = self.status()
-            if status["ended_step"] >= step:
-                self._tried[step] = status["saved_step"] >= step
+            if status["saves_left"] == 0:
                 return
             if status["hung"]:
                 warn(f"checkpoint of step {step}: its tier does not answer; the training goes on")

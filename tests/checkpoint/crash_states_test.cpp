@@ -303,6 +303,34 @@ TEST(CheckpointCrashes, a_superseded_set_stays_aside) {
   EXPECT_GT(for_each_crash_state(log->calls(), check, {.first = first}).distinct, 1u);
 }
 
+TEST(CheckpointCrashes, a_step_that_is_saved_again_is_there_as_it_was_or_as_it_is) {
+  const TemporaryDirectory root;
+  const auto log = std::make_shared<CallLog>();
+  Checkpoints run(root.path(), {}, {std::make_shared<RecordingLayer>(log, "slow")});
+  {
+    const auto checkpointer = run.make(kStraight);
+    EXPECT_FALSE(checkpointer->load().has_value());
+    Checkpoints::save(*checkpointer, 1);
+    log->mark("saved 1");
+    Checkpoints::save_again(*checkpointer, 1);
+    EXPECT_TRUE(checkpointer->flush());
+    log->mark("again");
+  }
+  size_t second = 0;
+  const auto check = [&](const CrashState& state) {
+    check_state(state, kStraight);
+    if (promised(state, "saved") == 0) return;
+    const FileTree tree(state.directory + "/slow");
+    const bool is_second = read_manifest(tree, "run/" + set_name(1)).training.contains("again");
+    second += is_second;
+    EXPECT_TRUE(is_second || state.promised.back() != "again") << state.lost;
+  };
+  const CrashCount count = for_each_crash_state(log->calls(), check, {.combinations = many()});
+  say("again", count);
+  EXPECT_GT(second, 0u);
+  EXPECT_LT(second, count.distinct);
+}
+
 // Nothing is promised then, but for the checksums.
 TEST(CheckpointCrashes, without_syncs_a_power_loss_never_makes_a_wrong_state) {
   const std::string options = kStraight.substr(0, kStraight.size() - 1) + ", durability: none}";

@@ -153,6 +153,40 @@ INSTANTIATE_TEST_SUITE_P(Checkpoint, Group,
                            return name;
                          });
 
+TEST_P(Group, replaces_the_set_of_a_step_that_is_saved_again) {
+  GroupRun run(GetParam().nodes);
+  run.start(GetParam().ranks, GetParam().options, [](Checkpointer& checkpointer, size_t, int64_t) {
+    for (const int64_t step : {5, 6}) GroupRun::save(checkpointer, step);
+    Checkpoints::save_again(checkpointer, 5);
+    EXPECT_TRUE(checkpointer.flush());
+    EXPECT_EQ(checkpointer.status().saved, 3);
+  });
+  EXPECT_TRUE(run.whole_on_slow(5)) << run.logs();
+  const LoadedState state(FileTree(run.slow_path()), "run/" + set_name(5), 1);
+  EXPECT_TRUE(state.training().contains("again")) << run.logs();
+}
+
+// A rank that had left the step out offers it again at the end, and so do the others.
+TEST(GroupSaves, a_step_that_a_rank_left_out_is_saved_by_all_at_the_end) {
+  GroupRun run(1);
+  run.start(2, kDirect, [](Checkpointer& checkpointer, size_t rank, int64_t) {
+    const auto begin = [&](const CheckpointOffer& offer, bool fails) {
+      try {
+        checkpointer.save(offer, [&] {
+          if (fails) throw std::bad_alloc();
+          return small_state(offer.step);
+        });
+      } catch (const std::bad_alloc&) {
+      }
+      checkpointer.finish_copy();
+    };
+    begin({.step = 3}, rank == 1);
+    begin({.step = 3, .last = true}, false);
+    EXPECT_TRUE(checkpointer.flush());
+  });
+  EXPECT_TRUE(run.whole_on_slow(3)) << run.logs();
+}
+
 // What lies on the fast tiers alone is enough where all of it is there, whoever sees it now.
 TEST(GroupRestore, from_fast_tiers_alone_by_other_numbers_of_ranks) {
   for (const size_t next : {1, 2, 3}) {

@@ -38,6 +38,36 @@ TEST(ObjectSets, a_set_comes_back_as_it_was_saved) {
   }
 }
 
+TEST(ObjectSets, a_step_that_is_saved_again_takes_the_place_of_its_set) {
+  for (const std::string& options : {kToBucket, kIntoBucket}) {
+    BucketRun run;
+    run.start(options);
+    run.save(5);
+    EXPECT_TRUE(run->flush());
+    const std::vector<std::string> first = run.set_keys(5);
+    run.save_again(5);
+    EXPECT_TRUE(run->flush());
+    EXPECT_EQ(run.bucket_steps(), Steps{5});
+    EXPECT_TRUE(run.is_second_in_bucket(5) && run.bucket_intact(5));
+    EXPECT_EQ(run.set_keys(5).size(), first.size()) << "the first one is gone";
+    EXPECT_EQ(run.warnings(), "");
+  }
+}
+
+TEST(ObjectSets, a_set_stays_where_the_one_in_its_place_fails) {
+  BucketRun run;
+  run.seen = [](const std::string& op, const std::string& key) {
+    if (op == "commit" && key.ends_with("aside.superseded")) throw IoError("refused", EACCES);
+  };
+  run.start(kToBucket);
+  run.save(5);
+  const std::vector<std::string> first = run.set_keys(5);
+  run.save_again(5);
+  EXPECT_TRUE(run.bucket_intact(5) && !run.is_second_in_bucket(5));
+  EXPECT_EQ(run.set_keys(5), first);
+  EXPECT_EQ(run->status().failed, 1);
+}
+
 TEST(ObjectSets, only_what_has_the_name_of_a_set_is_one) {
   const std::string set = "run/step-0000000001-0123456789abcdef";
   const std::vector<ObjectInfo> objects = {

@@ -70,7 +70,8 @@ TEST_P(Shares, become_one_set_with_what_each_process_says) {
         }
         EXPECT_TRUE(checkpointer->flush()) << run.warnings();
         EXPECT_EQ(checkpointer->status().saved, 3) << run.warnings();
-        EXPECT_EQ(checkpointer->status().ended_step, 3);
+        EXPECT_EQ(checkpointer->status().saved_step, 3);
+        EXPECT_EQ(checkpointer->status().saves_left, 0);
       });
     }
   }

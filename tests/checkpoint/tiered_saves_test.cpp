@@ -46,6 +46,79 @@ TEST(TieredSaves, a_set_that_is_there_is_not_written_over) {
       << run->status().last_error;
 }
 
+TEST(TieredSaves, a_step_that_is_saved_again_takes_the_place_of_its_set) {
+  for (const int error : {0, EINVAL}) {  // EINVAL: a file system that exchanges no names
+    CheckpointRun run;
+    run.slow = {std::make_shared<FaultLayer>(
+        Fault{.op = Op::exchange, .times = error == 0 ? 0 : SIZE_MAX, .error = EINVAL})};
+    run.start("type: direct, slow: slow, keep_last: 9, every_steps: 1");
+    run.save(5), run.save(6);
+    EXPECT_TRUE(run.save_again(5));
+    EXPECT_TRUE(run.save_again(6));
+    EXPECT_TRUE(run->flush());
+    EXPECT_EQ(run->status().saved, 4) << run.warnings();
+    EXPECT_EQ(run.steps("slow"), (Steps{5, 6}));
+    for (const int64_t step : {5, 6}) {
+      EXPECT_TRUE(run.is_second("slow", step) && run.intact("slow", step)) << step;
+    }
+    EXPECT_EQ(run.others("slow"), std::vector<std::string>{});
+    EXPECT_EQ(run.warnings(), "");
+  }
+}
+
+TEST(TieredSaves, a_set_stays_where_the_one_in_its_place_fails) {
+  for (const Fault& fault :
+       {Fault{.op = Op::exchange, .times = SIZE_MAX, .error = EIO},
+        Fault{.op = Op::write, .path = "MANIFEST", .times = SIZE_MAX, .error = ENOSPC},
+        // The directory is synced for the names of the set's folder, and for the exchange.
+        Fault{.op = Op::sync_directory, .path = "run", .skip = 2, .times = 1, .error = EIO}}) {
+    CheckpointRun run;
+    run.start("type: direct, slow: slow, keep_last: 9, every_steps: 1");
+    run.save(5);
+    run.stop();
+    const auto layer = std::make_shared<FaultLayer>(fault);
+    run.slow = {layer};
+    EXPECT_EQ(run.resume("type: direct, slow: slow, keep_last: 9, every_steps: 1, resume: latest"),
+              5);
+    run.save_again(5);
+    EXPECT_TRUE(run.intact("slow", 5)) << run.warnings();
+    EXPECT_EQ(run.is_second("slow", 5), run->status().saved == 1) << run.warnings();
+    EXPECT_EQ(run.others("slow"), std::vector<std::string>{}) << run.warnings();
+  }
+}
+
+TEST(TieredSaves, a_step_that_is_saved_again_is_drained_again) {
+  CheckpointRun run;
+  run.start("type: burst_buffer, fast: fast, slow: slow, keep_last: 9, every_steps: 1");
+  run.save(5);
+  EXPECT_TRUE(run->flush());
+  EXPECT_FALSE(run.is_second("slow", 5));
+  run.save_again(5);
+  EXPECT_TRUE(run->flush());
+  for (const std::string tier : {"fast", "slow"}) {
+    EXPECT_TRUE(run.is_second(tier, 5) && run.intact(tier, 5)) << tier;
+    EXPECT_EQ(run.others(tier), std::vector<std::string>{}) << tier;
+  }
+  EXPECT_EQ(run->status().drained, 2);
+  EXPECT_EQ(run.warnings(), "");
+}
+
+// The copy that is under way is of a set that is gone then.
+TEST(TieredSaves, a_step_may_be_saved_again_while_it_is_drained) {
+  CheckpointRun run;
+  const auto gate = std::make_shared<GateLayer>();
+  run.slow = {gate};
+  run.start("type: burst_buffer, fast: fast, slow: slow, keep_last: 9, every_steps: 1");
+  gate->close();
+  run.save(5);
+  gate->wait_for_call();
+  run.save_again(5);
+  gate->open();
+  EXPECT_TRUE(run->flush()) << run.warnings();
+  EXPECT_TRUE(run.is_second("slow", 5) && run.intact("slow", 5));
+  EXPECT_EQ(run.others("slow"), std::vector<std::string>{});
+}
+
 TEST(TieredSaves, saves_nothing_without_a_rule) { EXPECT_EQ(due(""), Steps{}); }
 
 TEST(TieredSaves, saves_when_so_much_time_has_passed) {

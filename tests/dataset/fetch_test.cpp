@@ -193,6 +193,19 @@ class FullStorage final : public Storage {
   std::unique_ptr<Storage> inner_ = make_storage("{type: memory}");
 };
 
+// Anybody's archive may be named: zeros shrink to a thousandth, and would fill the tier.
+TEST_F(Fetch, an_archive_that_grows_as_no_images_do_is_refused) {
+  const std::string bomb =
+      make_published_zip({{files.begin()->first, std::string(64 << 20, '\0')}});
+  ASSERT_LT(bomb.size(), size_t{1} << 20);
+  directory.write("data/caltech-101.zip", bomb);
+  Digest sum(Digest::Kind::md5);
+  sum.update({reinterpret_cast<const uint8_t*>(bomb.data()), bomb.size()});
+  recipe.md5 = sum.finish();
+  EXPECT_NE(refused().find("unpacks to more than 16777216 bytes"), std::string::npos) << refused();
+  EXPECT_EQ(target->list("").size(), target->list(".fetching").size());
+}
+
 TEST_F(Fetch, a_tier_that_fails_ends_it_with_the_tiers_error) {
   directory.write("data/caltech-101.zip", zip);
   FullStorage full;

@@ -93,7 +93,7 @@ def train(environment):
     with training:
         for line in training.stdout:
             said.append(line)
-            if re.search(r" on .*: \d+ training and ", line):
+            if re.search(r" on .*: \d+ training samples? and ", line):
                 print(f"  {time.monotonic() - started:.1f} s to: {line.strip()}", flush=True)
     if training.returncode != 0:
         raise SystemExit("".join(said))

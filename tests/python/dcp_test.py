@@ -304,7 +304,7 @@ def refuse(rank, folder):
     dcp.save(training.state(), storage_writer=writer)
     assert writer.status()["saved"] == 2, writer.status()
     dcp.async_save(training.state(), storage_writer=writer.at(20)).result()
-    assert writer.status()["ended_step"] == 20 and writer.status()["saved"] == 3, writer.status()
+    assert writer.status()["saves_left"] == 0 and writer.status()["saved"] == 3, writer.status()
     writer.close()
     assert writer.status()["saved"] == 3
     try:

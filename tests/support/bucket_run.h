@@ -48,6 +48,10 @@ class BucketRun : public CheckpointRun {
       return false;
     }
   }
+  // Whether the set of the step is that of save_again().
+  bool is_second_in_bucket(int64_t step) const {
+    return store().manifest(step).training.contains("again");
+  }
   // What neither a committed set consists of nor belongs beside one.
   std::vector<std::string> leftovers() const {
     std::vector<std::string> names;

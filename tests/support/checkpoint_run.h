@@ -67,6 +67,8 @@ class CheckpointRun {
     checkpointer_->finish_copy();
     return begun;
   }
+  // With another state than small_state().
+  bool save_again(int64_t step) { return Checkpoints::save_again(*checkpointer_, step); }
   Checkpointer* operator->() { return checkpointer_.get(); }
   Checkpoints& checkpoints() { return *checkpoints_; }
   std::string warnings() const { return checkpoints_->warnings(); }
@@ -77,6 +79,11 @@ class CheckpointRun {
   }
 
   std::string path(const std::string& tier) const { return root_ + "/" + tier; }
+  // Whether the set of the step is that of save_again().
+  bool is_second(const std::string& tier, int64_t step) const {
+    const FileTree tree(path(tier));
+    return SetStore(tier, tree, "run").manifest(step).training.contains("again");
+  }
   std::string set(const std::string& tier, int64_t step) const {
     return path(tier) + "/run/" + set_name(step);
   }

@@ -142,6 +142,17 @@ class Checkpoints {
     return begun;
   }
 
+  // Saves a step that may have been saved, in a state that says so.
+  static bool save_again(Checkpointer& checkpointer, int64_t step) {
+    const bool begun = checkpointer.save({.step = step, .again = true}, [&] {
+      TrainingState state = small_state(step);
+      state.training["again"] = true;
+      return state;
+    });
+    checkpointer.finish_copy();
+    return begun;
+  }
+
   // All lines, for messages of tests and for searching.
   std::string warnings() const {
     std::string text;

@@ -81,6 +81,9 @@ class CrashModel {
       case Op::replace:
         move_entry(call);
         break;
+      case Op::exchange:
+        exchange_entries(call);
+        break;
       case Op::remove:
       case Op::remove_directory:
         remove_entry(call);
@@ -171,6 +174,7 @@ class CrashModel {
     size_t inode;           // whose data or entry
     std::string from = {};  // names of the entry in its directories
     std::string to = {};
+    std::optional<size_t> exchanged = {};  // the entry that `to` was, and `from` becomes
     std::optional<size_t> from_directory = {};
     std::optional<size_t> to_directory = {};
     std::set<size_t> unsynced = {};  // directories
@@ -255,6 +259,13 @@ class CrashModel {
                         .unsynced = {from, to}});
   }
 
+  void exchange_entries(const RecordedCall& call) {
+    const size_t other = find(call.to);
+    move_entry(call);
+    pending_.back().exchanged = other;
+    names_[parent_of(call.path)][split(call.path).second] = other;
+  }
+
   void remove_entry(const RecordedCall& call) {
     const size_t inode = find(call.path);
     const size_t parent = parent_of(call.path);
@@ -305,6 +316,9 @@ class CrashModel {
   static void perform(std::vector<Inode>& inodes, const Pending& pending, size_t outcome) {
     if (pending.from_directory) inodes[*pending.from_directory].entries.erase(pending.from);
     if (pending.to_directory) inodes[*pending.to_directory].entries[pending.to] = pending.inode;
+    if (pending.exchanged) {
+      inodes[*pending.from_directory].entries[pending.from] = *pending.exchanged;
+    }
     if (!is_data(pending)) return;
     std::string data = inodes[pending.inode].data->bytes();
     const RecordedCall& call = pending.call;

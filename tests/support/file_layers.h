@@ -133,8 +133,9 @@ class RecordingLayer final : public FileLayer {
  private:
   void record(const FileCall& call, uint64_t result) {
     RecordedCall entry{.op = call.op, .path = below(call.path)};
-    if (call.op == FileCall::Op::rename || call.op == FileCall::Op::replace) {
-      entry.to = below(call.to);
+    using Op = FileCall::Op;
+    for (const Op op : {Op::rename, Op::replace, Op::exchange}) {
+      if (call.op == op) entry.to = below(call.to);
     }
     entry.offset = call.offset;
     entry.bytes = call.op == FileCall::Op::write ? result : call.bytes;

@@ -231,6 +231,12 @@ AchievedRun look_at(const RunFiles& run, const std::string& plan, const Subject&
 }  // namespace
 
 ExitCode advise(const AdviseArguments& arguments) {
+  if (arguments.automatic && is_written_through(arguments.output)) {
+    throw Error(ExitCode::config,
+                fmt::format("--automatic: the training reads the plan, and '{}' keeps none: name a "
+                            "file by --output",
+                            arguments.output));
+  }
   const Subject subject = subject_of(arguments);
   nlohmann::json json;
   std::string text;
@@ -264,7 +270,7 @@ ExitCode advise(const AdviseArguments& arguments) {
     throw Error(ExitCode::config,
                 "advise: say how much may be staged: --capacity 10GiB, or --max-file 2MiB");
   }
-  return print_result(arguments.json, json, text);
+  return print_result(arguments.json, json, text, -1, arguments.output);
 }
 
 }  // namespace stoker

@@ -2,6 +2,10 @@
 
 #include <memory>
 
+#include "app/base/progress_line.h"
+#include "app/process/stop_signal.h"
+#include "io/core/interruption.h"
+
 namespace stoker {
 
 template <>
@@ -11,8 +15,15 @@ Registry<CheckpointBench>& Registry<CheckpointBench>::global() {
 }
 
 ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments) {
-  if (!arguments.shape.empty()) return bench_shape(arguments);
-  return default_component<CheckpointBench>("configured").create({arguments})->run();
+  const StopSignal stop;
+  const Interruptible scope(stop.token());
+  try {
+    if (!arguments.shape.empty()) return bench_shape(arguments);
+    return default_component<CheckpointBench>("configured").create({arguments})->run();
+  } catch (const Interrupted&) {
+    print_note("stopped: nothing is reported");
+    return stop.exit_code();
+  }
 }
 
 }  // namespace stoker

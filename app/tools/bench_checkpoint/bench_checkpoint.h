@@ -39,7 +39,7 @@ class CheckpointBench {
     const CheckpointBenchArguments& arguments;
   };
   virtual ~CheckpointBench() = default;
-  // Measures and prints.
+  // Measures and prints. Throws Interrupted where its thread is told to give up.
   virtual ExitCode run() = 0;
 };
 
@@ -47,7 +47,8 @@ template <>
 Registry<CheckpointBench>& Registry<CheckpointBench>::global();
 
 // `stoker bench checkpoint`: with a shape, bench_shape(); else the experiment's model.
-// Error(ExitCode::config) where that needs a library that is not there.
+// Error(ExitCode::config) where that needs a library that is not there. A signal stops it: what is
+// on the tiers is removed, and nothing is reported.
 ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments);
 
 // `stoker bench checkpoint --shape`: some ranks of a training of that shape save and load their

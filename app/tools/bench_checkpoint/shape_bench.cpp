@@ -8,7 +8,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/process/stop_signal.h"
 #include "app/tools/bench_checkpoint/shape_run.h"
 #include "io/checkpoint/checkpoint_options.h"
 #include "io/core/interruption.h"
@@ -83,8 +82,7 @@ struct ShapeResult {
   NoiseSpeed noise;
 };
 
-// Where a signal stops it, what was measured by then.
-ShapeResult measure_shape(const CheckpointBenchArguments& arguments, const StopSignal& stop) {
+ShapeResult measure_shape(const CheckpointBenchArguments& arguments) {
   const SavingOptions options = saving_options(arguments);
   ShapeResult result;
   result.checkpoint = options.checkpoint.info();
@@ -103,15 +101,16 @@ ShapeResult measure_shape(const CheckpointBenchArguments& arguments, const StopS
     result.rank_tensors.push_back(ranks.tensors(i));
   }
   for (int64_t round = 1; round <= arguments.rounds; ++round) {
-    if (stop.requested()) return result;
+    throw_if_interrupted();
     show_progress("save", static_cast<uint64_t>(round), static_cast<uint64_t>(arguments.rounds));
     result.saves.add(ranks.save(round), ranks);
-    if (!arguments.in_turns || stop.requested()) continue;
+    if (!arguments.in_turns) continue;
+    throw_if_interrupted();
     result.loads.add(ranks.load(round), ranks);
     ranks.remove(round);
   }
   for (int64_t round = 1; round <= arguments.rounds && !arguments.in_turns; ++round) {
-    if (stop.requested()) return result;
+    throw_if_interrupted();
     show_progress("load", static_cast<uint64_t>(round), static_cast<uint64_t>(arguments.rounds));
     result.loads.add(ranks.load(round), ranks);
   }
@@ -189,18 +188,9 @@ nlohmann::json shape_json(const ShapeResult& result, const CheckpointBenchArgume
 }  // namespace
 
 ExitCode bench_shape(const CheckpointBenchArguments& arguments) {
-  const StopSignal stop;
-  const Interruptible scope(stop.token());
-  try {
-    const ShapeResult result = measure_shape(arguments, stop);
-    if (!stop.requested()) {
-      return print_result(arguments.json, shape_json(result, arguments),
-                          shape_text(result, arguments));
-    }
-  } catch (const Interrupted&) {
-  }
-  print_note("stopped: nothing is reported");
-  return stop.exit_code();
+  const ShapeResult result = measure_shape(arguments);
+  throw_if_interrupted();
+  return print_result(arguments.json, shape_json(result, arguments), shape_text(result, arguments));
 }
 
 }  // namespace stoker

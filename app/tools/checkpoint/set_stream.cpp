@@ -134,7 +134,7 @@ void write_set(SetStore& store, const SetLayout& layout, Manifest manifest, cons
   manifest.writer = unique_name("") + unique_name("");
   manifest.created = utc_now();
   put_together(manifest, layout, {stream.sums()});
-  writer->commit(manifest);
+  writer->commit(manifest, false);
 }
 
 }  // namespace stoker

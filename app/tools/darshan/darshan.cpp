@@ -198,7 +198,7 @@ ExitCode show_darshan(const DarshanArguments& arguments) {
     }
   }
   if (trace) print_note(trace->finish());
-  return print_result(arguments.json, {{"logs", std::move(list)}}, text, 2);
+  return print_result(arguments.json, {{"logs", std::move(list)}}, text, 2, arguments.output);
 }
 
 }  // namespace stoker

@@ -115,7 +115,7 @@ ExitCode write_report(const ReportArguments& arguments) {
   const std::string beside = first + (is_log(first) ? ".html" : "/report.html");
   const std::string path = arguments.output.empty() ? beside : arguments.output;
   atomic_write_file(path, {reinterpret_cast<const uint8_t*>(page.data()), page.size()});
-  if (is_written_through(path)) return ExitCode::ok;  // nothing is mixed with the page
+  if (is_standard_output(path)) return ExitCode::ok;  // nothing is mixed with the page
   if (arguments.json) {
     fmt::print("{}\n", json_text(nlohmann::json{{"report", path}, {"bytes", page.size()}}));
   } else {

@@ -36,6 +36,7 @@ std::vector<std::string> labels(const std::vector<std::string>& names) {
   std::map<std::string, size_t> counts;
   for (const std::string& name : names) ++counts[name];
   std::vector<std::string> result;
+  result.reserve(names.size());
   for (const std::string& name : names) {
     result.push_back(counts[name] == 1 ? name : name + " " + std::to_string(result.size() + 1));
   }
@@ -126,6 +127,7 @@ json thinned(const Table& table, size_t most) {
 json run_page_data(const std::vector<RunFiles>& runs) {
   json data = {{"kind", runs.size() == 1 ? "run" : "runs"}, {"runs", json::array()}};
   std::vector<std::string> names;
+  names.reserve(runs.size());
   for (const RunFiles& run : runs) names.push_back(name_of(run));
   const std::vector<std::string> called = labels(names);
   for (size_t i = 0; i < runs.size(); ++i) {

@@ -5,6 +5,8 @@
 
 #include "app/tools/runs/shared_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -109,7 +111,8 @@ Leaves SharedConfigs::parse(std::string_view text) {
     for (const std::string_view member : members_of(body)) {
       for (const auto& [path, value] : *part(member, false)) {
         // A key that stands twice is an error of the whole file.
-        if (!all.emplace(key + "." + path, value).second) throw Error(ExitCode::config, "twice");
+        if (!all.emplace(fmt::format("{}.{}", key, path), value).second)
+          throw Error(ExitCode::config, "twice");
       }
     }
   } else {

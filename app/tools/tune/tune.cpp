@@ -233,7 +233,8 @@ ExitCode tune(const TuneArguments& arguments) {
   const StopSignal stop;
   const TuneAnswer answer = Tuning(arguments, stop).answer();
   if (!arguments.write.empty()) write_experiment(arguments, answer);
-  return print_result(arguments.json, tune_json(arguments, answer), tune_text(arguments, answer));
+  return print_result(arguments.json, tune_json(arguments, answer), tune_text(arguments, answer),
+                      -1, arguments.write);
 }
 
 }  // namespace stoker

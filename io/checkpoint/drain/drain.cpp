@@ -88,7 +88,7 @@ void Drain::run() {
     int failures = 0;
     {
       const std::lock_guard lock(watch_.mutex());
-      std::erase(queue_, step);
+      queue_.erase(std::ranges::find(queue_, step));
       if (!finished) queue_.push_back(step);
       failures = failures_ = finished ? 0 : failures_ + 1;
       watch_.set_busy(false);
@@ -124,11 +124,12 @@ bool Drain::attempt(int64_t& step) {
   try {
     agree(step);
     copy(step);
-    hooks_.done(step, begin, pace_.end());
+    const std::string remark = pace_.end();
+    if (!replaced(step)) hooks_.done(step, begin, remark);
     return true;
   } catch (const NoRetry& error) {
     // The only copy is bad, and no attempt will mend it; or other processes are gone.
-    if (!stop_) hooks_.failed(step, error.what(), false);
+    if (!stop_ && !replaced(step)) hooks_.failed(step, error.what(), false);
     return true;
   } catch (const OtherFailed& error) {
     if (!stop_) hooks_.failed(step, error.what(), error.again());
@@ -137,6 +138,12 @@ bool Drain::attempt(int64_t& step) {
     if (!stop_) hooks_.failed(step, error.what(), true);
     return false;
   }
+}
+
+// Whether the set was saved again meanwhile: what that made waits as well.
+bool Drain::replaced(int64_t step) {
+  const std::lock_guard lock(watch_.mutex());
+  return std::ranges::count(queue_, step) > 1;
 }
 
 void Drain::copy(int64_t step) {
@@ -157,9 +164,9 @@ void Drain::copy(int64_t step) {
       });
   if (!set) throw DamagedSet(from_.full_path(step) + ": gone before it was drained");
   pace_.begin(bytes_to_move(*set));
-  // Else a process was killed between the commit and its acknowledgement.
-  const bool there = collective_.first_only(what + "whether it is there",
-                                            [&] { return to_.has(step) ? "yes" : ""; }) == "yes";
+  const bool there = collective_.first_only(what + "whether it is there", [&] {
+    return is_there(set->manifest) ? "yes" : "";
+  }) == "yes";
   if (!there) copy_files(*set);
   if (!there && options_.verify == Verify::none) return;
   try {
@@ -172,6 +179,17 @@ void Drain::copy(int64_t step) {
   } catch (const OtherFailed& error) {
     if (error.again()) throw;
     damaged(step, there, error);
+  }
+}
+
+// It is where a process was killed between the commit and its acknowledgement. A damaged one
+// counts: reading it back will say so. A set of the step that was saved before is replaced.
+bool Drain::is_there(const Manifest& manifest) const {
+  if (!to_.has(manifest.step)) return false;
+  try {
+    return manifest_text(to_.manifest(manifest.step)) == manifest_text(manifest);
+  } catch (const DamagedSet&) {
+    return true;
   }
 }
 
@@ -215,7 +233,7 @@ void Drain::copy_files(const LocatedSet& set) {
     return "";
   });
   collective_.first_only(what + "committed", [&] {
-    writer->commit(manifest);
+    writer->commit(manifest, true);
     return "";
   });
 }

@@ -62,7 +62,9 @@ class Drain {
   void run();
   void agree(int64_t& step);
   bool attempt(int64_t& step);
+  bool replaced(int64_t step);
   void copy(int64_t step);
+  bool is_there(const Manifest& manifest) const;
   double bytes_to_move(const LocatedSet& set);
   void verify(const LocatedSet& set);
   [[noreturn]] void damaged(int64_t step, bool was_there, const Error& error);

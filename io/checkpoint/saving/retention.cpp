@@ -34,6 +34,12 @@ std::vector<int64_t> sets_to_remove(const std::map<int64_t, std::optional<double
   return gone;
 }
 
+void Retention::committed(int64_t step, std::optional<double> score) {
+  add_score(step, score);
+  const std::lock_guard lock(mutex_);
+  on_last_.erase(step);
+}
+
 void Retention::add_score(int64_t step, std::optional<double> score) {
   const std::lock_guard lock(mutex_);
   scores_[step] = score;

@@ -33,6 +33,8 @@ class Retention {
 
   // The score of a set's state; absent: it was not evaluated.
   void add_score(int64_t step, std::optional<double> score);
+  // The set of this step is committed on the first tier; one that it replaced may be on the last.
+  void committed(int64_t step, std::optional<double> score);
   // The set of this step is committed on the last tier, and was verified where the options ask for
   // that.
   void reached_last(int64_t step);

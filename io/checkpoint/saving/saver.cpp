@@ -110,8 +110,10 @@ bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, B
   return false;
 }
 
-Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog backlog) {
+Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog backlog,
+                          bool replaces) {
   auto job = std::make_unique<SaveJob>();
+  job->replaces = replaces;
   job->offered = Clock::now();
   std::unique_lock lock(watch_.mutex());
   Begun begun{};
@@ -190,6 +192,11 @@ void Saver::finish_staged(Snapshot& staged) {
 bool Saver::finish_write() {
   std::unique_lock lock(watch_.mutex());
   return watch_.wait_while_moving(lock, [&] { return unwritten_ == 0; });
+}
+
+int64_t Saver::left() {
+  const std::lock_guard lock(watch_.mutex());
+  return unwritten_;
 }
 
 bool Saver::hung() {

@@ -54,8 +54,8 @@ class Saver {
   // Takes a slot as `backlog` says, and begins to copy `state()` into it, which is called only
   // where there is a slot; what it throws leaves begin(), and the slot is free again. What the
   // state points to must not change before finish_copy() has returned, and must live until then (or
-  // for as long as state.keep does).
-  Begun begin(const std::function<TrainingState()>& state, Backlog backlog);
+  // for as long as state.keep does). replaces: a set of the step, where one is there.
+  Begun begin(const std::function<TrainingState()>& state, Backlog backlog, bool replaces);
   // This process leaves a checkpoint out that the others may write: so do they then.
   void skip(int64_t step);
   // Takes part in the copy, and waits until it reads the state no more. Where the state is on a
@@ -67,6 +67,8 @@ class Saver {
   std::optional<StatePlaces> finish_copy();
   // Waits until everything begun is committed or has failed. False: it hangs, or time is up.
   bool finish_write();
+  // How many of these there are.
+  int64_t left();
   // One of its threads is stuck in a system call of a tier.
   bool hung();
 

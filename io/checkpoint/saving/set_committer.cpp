@@ -28,7 +28,7 @@
 //    a part of the set is there at most, which is never taken for one.
 // 5. "verified", with verify: all: each reads its own files back and compares their checksums.
 //
-// Where a step fails, what this process had committed is removed, and the writer's destructor
+// Where a step fails, what this process had committed is taken back, and the writer's destructor
 // clears up the rest. A second attempt writes everything anew, from the snapshot, under another
 // name. There is none where the tier is full and no room can be made, where the copy into the
 // snapshot had failed, where a part of a staged snapshot is gone, or where a process is gone
@@ -98,7 +98,7 @@ void SetCommitter::attempt(const SaveJob& job, int number) {
   bool there = false;  // under its name
   const auto commit = [&] {
     return or_make_room([&] {
-      writer->commit(manifest);
+      writer->commit(manifest, job.replaces);
       there = true;
       return "";
     });
@@ -116,7 +116,7 @@ void SetCommitter::attempt(const SaveJob& job, int number) {
   } catch (const RankLost&) {
     throw;  // for the others it may be committed
   } catch (const Error&) {
-    if (there) inputs_.store.remove(manifest.step);
+    if (there) writer->take_back();
     throw;
   }
 }

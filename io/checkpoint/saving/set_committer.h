@@ -24,6 +24,7 @@ struct SaveJob {
   std::unique_ptr<Snapshot> slot;  // null: this process leaves the checkpoint out
   TrainingState state;
   TimePoint offered;
+  bool replaces = false;   // a set of the step, where one is there
   std::string error = {};  // of the copy
 };
 

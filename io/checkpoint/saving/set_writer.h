@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/sets/set_names.h"
@@ -26,11 +27,13 @@ EnumNames<Durability> enum_names(Durability);
 class SetWriter {
  public:
   // in_order: a file takes its bytes from the begin to the end only, from one thread at a time.
-  explicit SetWriter(bool in_order) : in_order_(in_order) {}
+  SetWriter(bool in_order, std::string place) : in_order_(in_order), place_(std::move(place)) {}
   virtual ~SetWriter() = default;
   SetWriter(const SetWriter&) = delete;
   SetWriter& operator=(const SetWriter&) = delete;
   bool in_order() const { return in_order_; }
+  // Where the set is until commit(): by this others join.
+  const std::string& place() const { return place_; }
 
   // Makes a file of `bytes` bytes; returns its number for write().
   virtual size_t add_file(const std::string& name, uint64_t bytes, FileAccess access) = 0;
@@ -40,13 +43,16 @@ class SetWriter {
   virtual void write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) = 0;
   // Nothing is written any more. Once.
   virtual void finish() = 0;
-  // Once; afterwards only the destructor. If it throws, the set is not there.
-  virtual void commit(const Manifest& manifest) = 0;
-  // Where the set is until then: by this others join.
-  virtual const std::string& place() const = 0;
+  // Once; afterwards only take_back() and the destructor. If it throws, the set is not there.
+  // A set of this step that is there already is an error (NoRetry). replaces: the new set takes its
+  // place in one step, and the destructor removes the old one.
+  virtual void commit(const Manifest& manifest, bool replaces) = 0;
+  // The set is not there any more, and one that it replaced is there again.
+  virtual void take_back() = 0;
 
  private:
   const bool in_order_;
+  const std::string place_;
 };
 
 // The sets of one directory of a tier, for the process that writes them. Any thread, as long as no

@@ -108,7 +108,7 @@ std::optional<LoadedState> TieredSaves::load() {
 
 bool TieredSaves::due(const CheckpointOffer& offer) {
   const bool by_rule = schedule_.due(offer);
-  if (offer.step != schedule_.last_step()) return by_rule;
+  if (offer.again || offer.step != schedule_.last_step()) return by_rule;
   // What became of it, all processes know when it has ended.
   if (offer.last && group_.size() > 1) saver_->finish_write();
   const std::lock_guard lock(mutex_);
@@ -130,20 +130,19 @@ bool TieredSaves::save(const CheckpointOffer& offer, const std::function<Trainin
   schedule_.offered(offer.step, is_due);
   if (!is_due) return false;
   if (!in_time(offer.step)) {
-    saver_->skip(offer.step);
+    skip(offer);
     return false;
   }
   const TimePoint begin = Clock::now();
   Saver::Begun begun{};
   try {
-    begun = saver_->begin(state, offer.last ? Backlog::block : options_.on_backlog);
+    begun = saver_->begin(state, offer.last ? Backlog::block : options_.on_backlog, offer.again);
   } catch (...) {
-    saver_->skip(offer.step);  // the others wait for this process, also at the saves after this one
-    schedule_.began(offer);
+    skip(offer);  // the others wait for this process, also at the saves after this one
     throw;
   }
   if (begun == Saver::Begun::skipped || begun == Saver::Begun::hung) {
-    left_out(offer.step, begun);
+    left_out(offer, begun);
     return false;
   }
   schedule_.began(offer);
@@ -155,15 +154,25 @@ bool TieredSaves::save(const CheckpointOffer& offer, const std::function<Trainin
   return true;
 }
 
-void TieredSaves::left_out(int64_t step, Saver::Begun why) {
-  saver_->skip(step);
+// In a group the others have begun this checkpoint, and lose it. What is due after it, also where
+// it comes again as the last one, has to be the same for all.
+void TieredSaves::skip(const CheckpointOffer& offer) {
+  saver_->skip(offer.step);
+  if (group_.size() == 1) return;
+  schedule_.began(offer);
+  const std::lock_guard lock(mutex_);
+  lost_step_ = offer.step;
+}
+
+void TieredSaves::left_out(const CheckpointOffer& offer, Saver::Begun why) {
+  skip(offer);
   const bool hung = why == Saver::Begun::hung;
   {
     const std::lock_guard lock(mutex_);
     ++(hung ? status_.failed : status_.skipped);
     if (hung) write_failed_ = true;
   }
-  log_.warn(fmt::format("checkpoint of step {} skipped: {}", step,
+  log_.warn(fmt::format("checkpoint of step {} skipped: {}", offer.step,
                         hung ? "tier '" + tiers_.first().tier() + "' does not answer"
                              : "all snapshot buffers are taken"));
 }
@@ -195,11 +204,13 @@ bool TieredSaves::flush() {
 
 CheckpointStatus TieredSaves::status() {
   log_.write();
+  const int64_t saves_left = saver_->left();
   const int64_t left = drain_ ? drain_->left() : 0;
   const bool hung = saver_->hung() || (drain_ && drain_->hung());
   const std::lock_guard lock(mutex_);
   CheckpointStatus status = status_;
   status.durable_step = retention_.durable_step();
+  status.saves_left = saves_left;
   status.drains_left = left;
   status.hung = hung;
   status.degraded = write_failed_ || drain_failed_ || hung;
@@ -213,13 +224,12 @@ void TieredSaves::measured(CheckpointPart part, TimePoint begin, int64_t step) {
 void TieredSaves::not_saved(const SaveResult& result) {
   {
     const std::lock_guard lock(mutex_);
-    status_.ended_step = result.step;
+    lost_step_ = result.step;
     if (result.skipped) {
       ++status_.skipped;
     } else {
       ++status_.failed;
       write_failed_ = true;
-      lost_step_ = result.step;
       status_.last_error = result.error;
     }
   }
@@ -232,12 +242,11 @@ void TieredSaves::not_saved(const SaveResult& result) {
 void TieredSaves::saved(const SaveResult& result) {
   if (result.skipped || !result.error.empty()) return not_saved(result);
   SetStore& first = tiers_.first();
-  retention_.add_score(result.step, result.score);
+  retention_.committed(result.step, result.score);
   if (!drain_) retention_.reached_last(result.step);
   {
     const std::lock_guard lock(mutex_);
     ++status_.saved;
-    status_.ended_step = result.step;
     write_failed_ = false;
     status_.saved_step = result.step;
     status_.save_s.push_back(result.seconds);

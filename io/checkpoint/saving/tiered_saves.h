@@ -42,7 +42,8 @@ class TieredSaves : public Checkpointer {
   Drain::Hooks drain_hooks(const Inputs& inputs);
   bool due(const CheckpointOffer& offer);
   bool in_time(int64_t step);
-  void left_out(int64_t step, Saver::Begun why);
+  void skip(const CheckpointOffer& offer);
+  void left_out(const CheckpointOffer& offer, Saver::Begun why);
   void wait_for_commit(int64_t step, TimePoint begin);
   // What the threads report, each on its own thread, without the mutex.
   void saved(const SaveResult& result);
@@ -68,7 +69,7 @@ class TieredSaves : public Checkpointer {
   CheckpointStatus status_;
   bool write_failed_ = false;  // the last attempt
   bool drain_failed_ = false;
-  int64_t lost_step_ = -1;  // of the newest save that failed
+  int64_t lost_step_ = -1;  // of the newest save that failed, or that a rank left out
   std::set<const SetStore*> untidy_;
 
   Restorer restorer_;

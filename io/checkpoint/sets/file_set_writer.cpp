@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -16,18 +17,17 @@ EnumNames<Durability> enum_names(Durability) {
 FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_t step,
                              Durability durability, std::string temporary,
                              std::function<void()> not_direct)
-    : SetWriter(false),
+    : SetWriter(false, temporary.empty() ? garbage_name(directory, set_name(step)) : temporary),
       tree_(tree),
       directory_(std::move(directory)),
       step_(step),
       sync_(durability == Durability::fsync),
       joined_(!temporary.empty()),
       not_direct_(std::move(not_direct)),
-      temporary_(std::move(temporary)) {
+      name_(directory_ + "/" + set_name(step)) {
   if (joined_) return;
-  temporary_ = garbage_name(directory_, set_name(step));
   try {
-    tree_.make_directories(temporary_, sync_);
+    tree_.make_directories(place(), sync_);
   } catch (const Error&) {
     remove_temporary();
     throw;
@@ -36,19 +36,19 @@ FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_
 
 FileSetWriter::~FileSetWriter() {
   files_.clear();
-  if (!temporary_.empty() && !joined_) remove_temporary();
+  if (!joined_ && (!published_ || replaced_)) remove_temporary();
 }
 
 void FileSetWriter::remove_temporary() {
   try {
-    tree_.remove_directory(temporary_);
+    tree_.remove_directory(place());
   } catch (const Error&) {
     // The tier fails; the next process collects it.
   }
 }
 
 size_t FileSetWriter::add_file(const std::string& name, uint64_t bytes, FileAccess access) {
-  files_.push_back({tree_.create(temporary_ + "/" + name, access), bytes, access});
+  files_.push_back({tree_.create(place() + "/" + name, access), bytes, access});
   files_.back().file.reserve(bytes);
   return files_.size() - 1;
 }
@@ -71,38 +71,55 @@ void FileSetWriter::finish() {
     if (file.access == FileAccess::direct && !file.file.direct()) not_direct_();
   }
   files_.clear();
-  if (joined_ && sync_) tree_.sync_directory(temporary_);
+  if (joined_ && sync_) tree_.sync_directory(place());
 }
 
-void FileSetWriter::commit(const Manifest& manifest) {
-  tree_.write_text(temporary_ + "/" + kManifestName, manifest_text(manifest), sync_);
-  if (sync_) tree_.sync_directory(temporary_);
-  publish();
+void FileSetWriter::commit(const Manifest& manifest, bool replaces) {
+  tree_.write_text(place() + "/" + kManifestName, manifest_text(manifest), sync_);
+  if (sync_) tree_.sync_directory(place());
+  publish(replaces);
 }
 
-void FileSetWriter::publish() {
-  const std::string final_name = directory_ + "/" + set_name(step_);
+void FileSetWriter::publish(bool replaces) {
   try {
-    tree_.rename(temporary_, final_name);
+    tree_.rename(place(), name_);
   } catch (const IoError& error) {
     if (error.errno_value() != EEXIST) throw;
-    throw NoRetry(ExitCode::storage,
-                  tree_.root() + "/" + final_name +
-                      " is there already, and a set is not written over: give each save a step of "
-                      "its own, or this run another checkpoint.directory");
+    if (!replaces) {
+      throw NoRetry(ExitCode::storage,
+                    tree_.root() + "/" + name_ +
+                        " is there already, and a set is not written over: give each save a step "
+                        "of its own, or this run another checkpoint.directory");
+    }
+    exchange();
+    replaced_ = true;
   }
+  published_ = true;
   try {
     if (sync_) tree_.sync_directory(directory_);
   } catch (...) {
     // Visible, but perhaps not for long: not to be acknowledged, so not to be seen either.
     try {
-      tree_.rename(final_name, temporary_);
+      take_back();
     } catch (const Error&) {
-      temporary_.clear();
+      // It stays: a whole set, which nobody was told of.
     }
     throw;
   }
-  temporary_.clear();
+}
+
+void FileSetWriter::take_back() {
+  if (replaced_) {
+    exchange();
+  } else {
+    tree_.rename(name_, place());
+  }
+  published_ = replaced_ = false;
+  if (sync_) tree_.sync_directory(directory_);
+}
+
+void FileSetWriter::exchange() {
+  tree_.exchange(place(), name_, unique_name(directory_ + "/superseded-" + set_name(step_) + "-"));
 }
 
 }  // namespace stoker

@@ -23,8 +23,8 @@ class FileSetWriter final : public SetWriter {
   size_t add_file(const std::string& name, uint64_t bytes, FileAccess access) override;
   void write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) override;
   void finish() override;
-  void commit(const Manifest& manifest) override;
-  const std::string& place() const override { return temporary_; }
+  void commit(const Manifest& manifest, bool replaces) override;
+  void take_back() override;
 
  private:
   struct File {
@@ -32,7 +32,8 @@ class FileSetWriter final : public SetWriter {
     uint64_t bytes;
     FileAccess access;  // that was asked for
   };
-  void publish();
+  void publish(bool replaces);
+  void exchange();
   void remove_temporary();
 
   const FileTree& tree_;
@@ -41,7 +42,10 @@ class FileSetWriter final : public SetWriter {
   const bool sync_;
   const bool joined_;
   const std::function<void()> not_direct_;
-  std::string temporary_;
+  const std::string
+      name_;  // of the set; until commit() it is at place(), and then one that it replaced
+  bool published_ = false;
+  bool replaced_ = false;
   std::vector<File> files_;
 };
 

@@ -2,11 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 #include "io/core/error.h"
 
 namespace stoker {
+namespace {
+
+constexpr const char* kSuperseded = "superseded";
+
+Bytes bytes_of(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
 
 void remove_set(Storage& objects, const std::string& set) {
   objects.remove(set + "/" + kManifestName);
@@ -17,24 +27,25 @@ void remove_set(Storage& objects, const std::string& set) {
 
 ObjectSetWriter::ObjectSetWriter(Storage& objects, std::string set, bool joined,
                                  std::function<void()> may_commit)
-    : SetWriter(true),
+    : SetWriter(true, std::move(set)),
       objects_(objects),
-      set_(std::move(set)),
       joined_(joined),
       may_commit_(std::move(may_commit)) {}
 
 ObjectSetWriter::~ObjectSetWriter() {
   files_.clear();
-  if (committed_ || joined_) return;
-  try {
-    remove_set(objects_, set_);
-  } catch (const Error&) {
-    // The tier fails; the next process collects it.
+  if (joined_) return;
+  for (const std::string& set : committed_ ? replaced_ : std::vector{place()}) {
+    try {
+      remove_set(objects_, set);
+    } catch (const Error&) {
+      // The tier fails. The next process collects what has no manifest; the rest is set aside.
+    }
   }
 }
 
 size_t ObjectSetWriter::add_file(const std::string& name, uint64_t bytes, FileAccess) {
-  files_.push_back({objects_.create(set_ + "/" + name), name, bytes});
+  files_.push_back({objects_.create(place() + "/" + name), name, bytes});
   return files_.size() - 1;
 }
 
@@ -66,13 +77,36 @@ void ObjectSetWriter::finish() {
 // where it was this process's own even after its manifest was there: the next owner has seen it
 // then. After a failed commit it is not known whether the manifest is there; removing a set begins
 // with it, so that what stays where that fails as well is a whole set, or none.
-void ObjectSetWriter::commit(const Manifest& manifest) {
-  const std::string text = manifest_text(manifest);
+void ObjectSetWriter::commit(const Manifest& manifest, bool replaces) {
   may_commit_();
-  write_object(objects_, set_ + "/" + kManifestName,
-               {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  write_object(objects_, place() + "/" + kManifestName, bytes_of(manifest_text(manifest)));
   may_commit_();
+  if (replaces) replace_others();
   committed_ = true;
+}
+
+// Until they are set aside, two sets of the step are there, and each is whole.
+void ObjectSetWriter::replace_others() {
+  const std::string directory = place().substr(0, place().rfind('/'));
+  const std::string of_step = place().substr(0, place().rfind('-') + 1);
+  for (const SetEntry& other : sets_among(objects_.list(of_step), directory)) {
+    const std::string set = directory + "/" + other.name;
+    if (other.step < 0 || set == place()) continue;
+    replaced_.push_back(set);
+    try {
+      write_object(objects_, set + "/" + aside_name(kSuperseded), bytes_of("superseded\n"));
+    } catch (const Error&) {
+      take_back();
+      throw;
+    }
+  }
+}
+
+void ObjectSetWriter::take_back() {
+  committed_ = false;  // so the destructor removes the set
+  for (const std::string& set : std::exchange(replaced_, {})) {
+    objects_.remove(set + "/" + aside_name(kSuperseded));
+  }
 }
 
 }  // namespace stoker

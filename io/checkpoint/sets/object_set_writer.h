@@ -27,8 +27,8 @@ class ObjectSetWriter final : public SetWriter {
   size_t add_file(const std::string& name, uint64_t bytes, FileAccess access) override;
   void write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) override;
   void finish() override;
-  void commit(const Manifest& manifest) override;
-  const std::string& place() const override { return set_; }
+  void commit(const Manifest& manifest, bool replaces) override;
+  void take_back() override;
 
  private:
   struct File {
@@ -38,11 +38,13 @@ class ObjectSetWriter final : public SetWriter {
     uint64_t written = 0;
   };
 
+  void replace_others();
+
   Storage& objects_;
-  const std::string set_;
   const bool joined_;
   const std::function<void()> may_commit_;
   bool committed_ = false;
+  std::vector<std::string> replaced_;  // sets
   std::vector<File> files_;
 };
 

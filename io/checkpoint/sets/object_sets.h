@@ -15,7 +15,8 @@ namespace stoker {
 // and remove only. All data of a set are committed under "step-<n>-<random>/", then its manifest:
 // the set is there from then on. Removing begins with the manifest. Nothing is renamed: a set is
 // set aside by one more object, "aside.damaged". No key of a set is ever written twice, but by its
-// own writer before the commit, so that nobody can damage what is committed.
+// own writer before the commit, so that nobody can damage what is committed. A set that replaces
+// another of its step sets that one aside, and then removes it.
 //
 // One process writes, the last one that claimed the directory by an object "writer-<number>-...".
 // It says of which run, and another run's directory is refused. A process of this machine that

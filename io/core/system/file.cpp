@@ -230,6 +230,14 @@ void replace_link(const std::string& target, const std::string& path) {
 
 bool is_written_through(const std::string& path) { return is_through(behind_links(path)); }
 
+bool is_standard_output(const std::string& path) {
+  if (path == "-") return true;
+  struct stat named {
+  }, standard{};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(STDOUT_FILENO, &standard) == 0 &&
+         named.st_dev == standard.st_dev && named.st_ino == standard.st_ino;
+}
+
 AtomicFile::AtomicFile(std::string path, Parents parents)
     : path_(behind_links(std::move(path))), parents_(parents) {
   if (is_through(path_)) {

@@ -84,6 +84,8 @@ void replace_link(const std::string& target, const std::string& path);
 // (/dev/stdout leads there), or what is there and is neither a plain file nor a directory, such as
 // /dev/null or a FIFO. Links are followed.
 bool is_written_through(const std::string& path);
+// Whether it is standard output: "-", or another name of the same file.
+bool is_standard_output(const std::string& path);
 
 // A file that appears under `path` by commit(), or never:
 //   1. the constructor follows links, so that they stay, and opens ".tmp-<random>" in the nearest

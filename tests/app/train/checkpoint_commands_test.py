@@ -255,6 +255,17 @@ class Bench(Commands):
             self.assertEqual([path.name for path in (self.trial.dir / tier).iterdir()], ["trial"])
         self.assertEqual(self.trial.newest_intact(), 12)
 
+    def test_a_signal_leaves_none_either(self):
+        for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 75)]:
+            for loop in [(), ("--loop", "--step-ms", "1000")]:
+                process = Process(["bench", "checkpoint", self.trial.config, "--rounds", 100000, *loop], self.trial.dir)
+                process.until(lambda: list(self.trial.dir.glob("slow/.stoker-bench*/step-*")))
+                process.send(number)
+                self.assertEqual(process.wait(), code, process.log)
+                self.assertIn("stopped: nothing is reported", process.log)
+                for tier in TIERS:
+                    self.assertEqual([path.name for path in (self.trial.dir / tier).iterdir()], ["trial"])
+
     def test_it_prints_a_table_for_people(self):
         done = self.trial.stoker("bench", "checkpoint", self.trial.config, "--rounds", 1)
         self.assertRegex(done.stdout, r"^1 save of 1\.5 MB, checkpoint burst_buffer")

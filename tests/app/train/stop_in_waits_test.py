@@ -117,14 +117,14 @@ class OfData(WaitTest):
     def test_of_a_tier_that_is_slow(self):
         """30 s a read: there is no step, and the set is that of the beginning."""
         process = self.start(tier=emulated(read_latency_ms=30000, queue_depth=1))
-        self.assertTrue(process.wait_for("training and .* test samples"), process.log)
+        self.assertTrue(process.wait_for("training samples and .* test samples?"), process.log)
         self.stops(process, 0, "after step {}")  # it may come before the wait
         self.assertNotIn("tier 'ck'", process.log.split("stopped by a signal")[0])
 
     def test_of_copies_of_a_slow_tier(self):
         slow = emulated(read_latency_ms=30000, queue_depth=1)
         process = self.start(tier=f"{{type: cached, inner: {slow}, fill: both}}")
-        self.assertTrue(process.wait_for("training and .* test samples"), process.log)
+        self.assertTrue(process.wait_for("training samples and .* test samples?"), process.log)
         self.stops(process, 0, "after step {}")  # it may come before the wait
 
     def test_of_shards_that_are_read_ahead(self):
@@ -132,7 +132,7 @@ class OfData(WaitTest):
         process = self.start("dataset={type: tar_shards, storage: data, train: 'train-*.tar'}", "loader.shuffle=true",
                              "loader.order=shards", "loader.window=20",
                              tier=emulated(self.run.dir / "shards", read_latency_ms=1500, queue_depth=1))
-        self.assertTrue(process.wait_for("training and .* test samples"), process.log)
+        self.assertTrue(process.wait_for("training samples and .* test samples?"), process.log)
         self.stops(process, said="after step {}")  # it may come before the wait
 
     def test_in_the_evaluation(self):

@@ -75,7 +75,7 @@ const TierPoint* with_fewer_threads(const TierPoint& of, const std::vector<TierP
 // The causes that can be told apart by what was measured.
 std::string cause_of(const TierPoint& point, const Spread& rounds, double ratio,
                      const std::vector<TierPoint>& points) {
-  const std::string busy = rounds_differ(rounds, 0.5 * std::abs(ratio - 1));
+  std::string busy = rounds_differ(rounds, 0.5 * std::abs(ratio - 1));
   if (!busy.empty()) return busy;
   const TierPoint* fewer = with_fewer_threads(point, points);
   if (fewer != nullptr && point.ops_per_s < 0.9 * fewer->ops_per_s) {

@@ -14,6 +14,7 @@
 #include "io/checkpoint/restoring/read_set.h"
 #include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/sets/set_store.h"
+#include "io/core/interruption.h"
 #include "io/core/parallel.h"
 #include "io/core/system/memory.h"
 #include "io/core/text/plural.h"
@@ -222,12 +223,14 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
   result.set_bytes = measured.checkpointer().status().set_bytes;
   const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.info.threads);
   for (int64_t round = 1; round <= arguments.rounds; ++round) {
+    throw_if_interrupted();
     result.saves.push_back(save(measured, round));
     result.saves.back().memcpy_s = memcpy.seconds();
     for (TierCost& tier : result.tiers) {
       measure_tier(measured, tier, memcpy, result.info, round);
     }
   }
+  throw_if_interrupted();
   result.drain_s = measured.checkpointer().status().drain_s;
   return result;
 }

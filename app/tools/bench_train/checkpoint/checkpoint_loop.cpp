@@ -12,6 +12,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/bench_train/checkpoint/checkpoint.h"
 #include "app/tools/bench_train/checkpoint/saved_model.h"
+#include "io/core/interruption.h"
 #include "io/core/text/plural.h"
 
 namespace stoker {
@@ -54,7 +55,7 @@ class CheckpointLoop {
   double group(std::optional<int64_t> saves) {
     double busy = 0;
     for (int64_t i = 0; i < arguments_.every; ++i) {
-      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(arguments_.step_ms));
+      sleep_interruptibly(Clock::now() + from_seconds(1e-3 * arguments_.step_ms));
       std::unique_ptr<BackBuffer> back;
       const bool save = saves && i == 0;
       const TimePoint begin = Clock::now();

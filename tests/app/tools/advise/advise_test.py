@@ -95,7 +95,8 @@ class Advise(StokerTest):
         most = max(bytes for key, bytes in sizes.items() if bytes < 10_000)
         self.assertGreater(read["bytes"], 0)
         self.assertLessEqual(read["bytes"] / read["duration_s"]["count"], most)
-        self.assertEqual(summary["tiers"]["data"]["cache"]["hits"], read["duration_s"]["count"])
+        # When the loop ends, either of the two workers may be between the read of a copy and its count as a hit.
+        self.assertIn(read["duration_s"]["count"] - summary["tiers"]["data"]["cache"]["hits"], range(3))
         self.assertEqual(summary["tiers"]["data"]["cache"]["held_bytes"], plan["bytes"])
 
     def test_a_run_that_is_resumed_goes_on_by_the_plan(self):

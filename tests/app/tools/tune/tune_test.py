@@ -37,9 +37,12 @@ class Tune(StokerTest):
 
     def test_slow_decoding_binds(self):
         # No number of workers that it may have feeds a device of 1 ms.
-        text = self.stoker("tune", self.config, "--seconds", 20, *slow_decoder(60, 32), "device.step_ms=1", "training.epochs=1").stdout
-        self.assertIn("what binds: decoding", text)
-        self.assertIn("short runs", text)
+        done = self.stoker("tune", self.config, "--seconds", 20, *slow_decoder(60, 32), "device.step_ms=1", "training.epochs=1",
+                           "--write", "-")
+        self.assertIn("what binds: decoding", done.stderr)
+        self.assertIn("short runs", done.stderr)
+        (self.dir / "chosen.yaml").write_text(done.stdout)
+        self.assertEqual(self.json("check", "chosen.yaml")["decoder"]["type"], "slow")
 
     def test_other_tiers_with_the_same_data_are_tried(self):
         slow = emulated(read_latency_ms=60, queue_depth=1)

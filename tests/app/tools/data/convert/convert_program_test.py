@@ -65,6 +65,15 @@ class Resumed(ConvertTest):
     def test_pixels(self):
         self.killed("packed")
 
+    def test_nothing_is_left_of_one_that_was_killed_before_its_plan_was_there(self):
+        """Its first rename is that of the plan."""
+        killer = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=rename,renameat,renameat2",
+                  "-e", "inject=rename,renameat,renameat2:signal=KILL:when=1"]
+        self.stoker("dataset", "convert", self.config, "out", "--format", "tar_shards", *SHARDS, before=killer, code=None)
+        self.assertTrue(list((self.dir / "out").glob(".tmp-*")), "the first one was to leave something")
+        self.convert("out")
+        self.assertEqual(list((self.dir / "out").glob(".tmp-*")), [])
+
     def test_sigterm_is_a_request_to_stop(self):
         process = self.start("dataset", "convert", self.config, "out", f"storage.data={SLOW}",
                              "--format", "tar_shards", *SHARDS)
