@@ -233,7 +233,7 @@ AchievedRun look_at(const RunFiles& run, const std::string& plan, const Subject&
 ExitCode advise(const AdviseArguments& arguments) {
   if (arguments.automatic && is_written_through(arguments.output)) {
     throw Error(ExitCode::config,
-                fmt::format("--automatic: the training reads the plan, and '{}' keeps none: name a "
+                fmt::format("--auto: the training reads the plan, and '{}' keeps none: name a "
                             "file by --output",
                             arguments.output));
   }

@@ -77,7 +77,7 @@ class Outputs(StokerTest):
 
     def test_a_plan_that_a_training_reads_is_a_file(self):
         for name in ("-", "/dev/null"):
-            done = self.stoker("advise", self.config, "--fast", "fast", "--max-file", 10_000, "--automatic", "--output", name, code=2)
+            done = self.stoker("advise", self.config, "--fast", "fast", "--max-file", 10_000, "--auto", "--output", name, code=2)
             self.assertIn("keeps none: name a file by --output", done.stderr)
 
 
