@@ -98,6 +98,12 @@ std::string live_address(const std::string& directory) {
   return addresses[0].get<std::string>();
 }
 
+// What a character is, as values, so that loops over them take no calls.
+constexpr auto kSpace = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+constexpr auto kNoSpace = [](char c) { return !kSpace(c); };
+constexpr auto kBegin = [](char c) { return !kSpace(c) && c != ',' && c != ':'; };
+constexpr auto kEnd = [](char c) { return !kBegin(c) || c == '}' || c == ']'; };
+
 // Goes through the text of a JSON object and tells each number and text in it by its dotted path,
 // as it is written: a list needs some of hundreds, and a parser would convert and keep them all.
 // What lies in a list has no path of a figure. False: it is no whole object.
@@ -105,9 +111,11 @@ template <class F>
 bool skim(std::string_view text, const F& found) {
   std::string path;
   std::vector<size_t> outer;  // the lengths of the paths of what is open
-  constexpr std::string_view kBetween = " \t\r\n,:";
-  for (size_t at = text.find_first_not_of(kBetween); at < text.size();
-       at = text.find_first_not_of(kBetween, at)) {
+  const auto first = [&](size_t at, const auto& wanted) {
+    while (at < text.size() && !wanted(text[at])) ++at;
+    return at;
+  };
+  for (size_t at = first(0, kBegin); at < text.size(); at = first(at, kBegin)) {
     const char c = text[at];
     if (outer.empty() && c != '{') return false;
     if (c == '{' || c == '[') {
@@ -118,14 +126,14 @@ bool skim(std::string_view text, const F& found) {
       path.resize(outer.back());
       outer.pop_back();
       ++at;
-      if (outer.empty()) return text.find_first_not_of(" \t\r\n", at) == text.npos;
+      if (outer.empty()) return first(at, kNoSpace) == text.size();
     } else if (c == '"') {
       size_t end = at + 1;
       while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
       if (end >= text.size()) return false;
       const std::string_view word = text.substr(at + 1, end - at - 1);
       at = end + 1;
-      const size_t next = text.find_first_not_of(" \t\r\n", at);
+      const size_t next = first(at, kNoSpace);
       if (next < text.size() && text[next] == ':') {
         path.resize(outer.back());
         if (!path.empty()) path += '.';
@@ -134,7 +142,7 @@ bool skim(std::string_view text, const F& found) {
         found(path, word);
       }
     } else {
-      const size_t end = std::min(text.find_first_of(" \t\r\n,}]", at), text.size());
+      const size_t end = first(at, kEnd);
       found(path, text.substr(at, end - at));
       at = end;
     }
