@@ -10,7 +10,7 @@ from ._state import mistake
 
 
 def whole(name: str, value: Any, least: int, most: int = (1 << 63) - 1) -> int:
-    """A whole number, NumPy's included. stoker.Error: it is none, or not in these bounds."""
+    """A whole number, NumPy's included. stoker.Error: it is not a whole number, or outside these bounds."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -45,7 +45,7 @@ Json samples_of(const Dataset& data, bool keys) {
   return samples;
 }
 
-const std::string kEnd = ": repair it, write it anew, or take it out of the pattern";
+const std::string kEnd = ": repair it, write it again, or take it out of the pattern";
 
 std::string refusal_of(const std::string& name, const std::string& more = "") {
   const std::string text = error_of([&] { Hdf5Shards(hdf5_files().read(name)).build(more); });

@@ -25,7 +25,7 @@ nlohmann::json index_json(std::string_view text, const std::string& path) {
     return parse_json(text, kIndexLimits);
   } catch (const Error& error) {
     refuse_index(path,
-                 fmt::format("it is {}: it is no index of safetensors files, or a damaged one",
+                 fmt::format("it is {}, and not an index of safetensors files, or it is damaged",
                              error.what()));
   }
 }
@@ -38,19 +38,21 @@ std::map<std::string, std::vector<std::string>> parse_safetensors_index(std::str
                                                                         const std::string& path) {
   const nlohmann::json json = index_json(text, path);
   if (!json.is_object()) {
-    refuse_index(path,
-                 "it is no JSON object: it is no index of safetensors files, or a damaged one");
+    refuse_index(
+        path,
+        "it is not a JSON object, and so not an index of safetensors files, or it is damaged");
   }
   const auto map = json.find("weight_map");
   if (map == json.end() || !map->is_object()) {
-    refuse_index(path, "it has no weight_map: it is no index of safetensors files");
+    refuse_index(path, "it has no weight_map, so it is not an index of safetensors files");
   }
   std::map<std::string, std::vector<std::string>> files;
   for (const auto& [tensor, file] : map->items()) {
     const std::string name = file.is_string() ? file.get<std::string>() : "";
     if (name.empty() || name.find('/') != std::string::npos || name.front() == '.') {
-      refuse_index(path, fmt::format("tensor {} is in {}, which is no name of a file beside it",
-                                     tensor, json_text(file)));
+      refuse_index(path,
+                   fmt::format("tensor {} is in {}, which is not the name of a file in its folder",
+                               tensor, json_text(file)));
     }
     files[name].push_back(tensor);
   }
@@ -67,7 +69,7 @@ void keep_indexed(std::vector<StoredTensor>& tensors, const std::vector<std::str
   std::erase_if(tensors, [&](const StoredTensor& one) { return missing.erase(one.name) == 0; });
   if (missing.empty()) return;
   refuse_index(path, fmt::format("it has no tensor {}, which its index says is in it: they do not "
-                                 "agree on tensor {}: fetch all files of it anew",
+                                 "agree on tensor {}: fetch all of its files again",
                                  *missing.begin(), *missing.begin()));
 }
 

@@ -15,7 +15,7 @@ EnumNames<Durability> enum_names(Durability) {
 }
 
 FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_t step,
-                             Durability durability, std::string temporary,
+                             Durability durability, const std::string& temporary,
                              std::function<void()> not_direct)
     : SetWriter(false, temporary.empty() ? garbage_name(directory, set_name(step)) : temporary),
       tree_(tree),

@@ -17,7 +17,7 @@ class FileSetWriter final : public SetWriter {
   // the set of another process's writer is, which this one joins; empty: it makes its own.
   // not_direct: called for each file that was to be written past the page cache, and was not.
   FileSetWriter(const FileTree& tree, std::string directory, int64_t step, Durability durability,
-                std::string temporary, std::function<void()> not_direct);
+                const std::string& temporary, std::function<void()> not_direct);
   ~FileSetWriter() override;
 
   size_t add_file(const std::string& name, uint64_t bytes, FileAccess access) override;

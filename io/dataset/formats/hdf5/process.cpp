@@ -110,7 +110,7 @@ class Hdf5Process {
     throw Error(ExitCode::data,
                 fmt::format("dataset: {} {}{}", subject_, why,
                             advised ? ""
-                                    : ": repair it, write it anew, or take it out of the "
+                                    : ": repair it, write it again, or take it out of the "
                                       "pattern"));
   }
 

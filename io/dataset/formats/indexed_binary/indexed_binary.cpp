@@ -49,7 +49,7 @@ class IndexedBinaryFormat final : public ShardFormat {
     if (offsets.size() != sizes.size()) {
       throw Error(ExitCode::data,
                   fmt::format("dataset: shard {} has {} offsets (.off.idx) and {} sizes (.sz.idx): "
-                              "write it anew, or take it out of the pattern",
+                              "write it again, or take it out of the pattern",
                               shard.key, offsets.size(), sizes.size()));
     }
     ShardContents contents;
