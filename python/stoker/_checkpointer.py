@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _core
+from ._arguments import whole
 from ._loader import as_config
 from ._log import note, warn
 from ._state import Names, as_bytes, at, dtype_of, fresh, in_place, is_tensor, mistake, of_type, pack, state_of, unpack
@@ -79,6 +80,7 @@ class Checkpointer:
 
         Raises stoker.Error where the tensors are not those of the first save, or are nothing that a set can hold.
         """
+        step = whole("step", step, 0)
         names = Names(parts)
         tensors: dict[str, Any] = {}
         values = {

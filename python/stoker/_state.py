@@ -39,7 +39,7 @@ def mistake(text: str) -> Error:
 
 def step_of(checkpoint_id: Any) -> int:
     """The step that a number, or a path ending in ``20`` or ``step-0000000020``, stands for."""
-    found = re.fullmatch(r"(?:step-)?(\d+)", os.path.basename(os.path.normpath(str(checkpoint_id))))
+    found = re.fullmatch(r"(?:step-)?(\d{1,18})", os.path.basename(os.path.normpath(str(checkpoint_id))))
     if found is None:
         raise mistake(f"checkpoint_id must be a step, or a path that ends in one such as step-20, and not {checkpoint_id!r}")
     return int(found[1])

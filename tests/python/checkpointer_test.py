@@ -128,6 +128,19 @@ class CheckpointerTest(unittest.TestCase):
                     saver.save(2, model=model)
             self.assertTrue(saver.save(2, model={"a": numpy.ones(2), "b": numpy.ones(3)}))
 
+    def test_a_step_is_a_whole_number_from_0_on(self):
+        with stoker.Checkpointer(self.config()) as saver:
+            for step in (-1, 1 << 63, 1.5, True, "1", None):
+                with self.subTest(step), self.assertRaisesRegex(stoker.Error, "^step must be a whole number from 0 on, got "):
+                    saver.save(step, model={"w": numpy.zeros(3)})
+            self.assertTrue(saver.save(numpy.int64(3), model={"w": numpy.zeros(3)}))
+            self.assertTrue(saver.save(3, model={"w": numpy.ones(3)}))  # in the place of that one
+            saver.flush()
+        restored = {"w": numpy.zeros(3)}
+        with stoker.Checkpointer(self.config()) as saver:
+            self.assertEqual(saver.restore(model=restored), 3)
+        self.assertEqual(restored["w"].tolist(), [1, 1, 1])
+
     def test_what_a_set_can_not_hold_is_refused(self):
         deep = []
         for _ in range(300):

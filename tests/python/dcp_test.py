@@ -291,7 +291,8 @@ def refuse(rank, folder):
             return
         raise AssertionError(f"saved in spite of {text}")
 
-    refused("must be a step, or a path that ends in one such as step-20", training.state(), checkpoint_id="last")
+    for strange in ("last", str(1 << 63)):
+        refused("must be a step, or a path that ends in one such as step-20", training.state(), checkpoint_id=strange)
     dcp.save(training.state(), storage_writer=writer)
     if tells_errors():
         other = {**training.state(), "more": torch.zeros(3)}
