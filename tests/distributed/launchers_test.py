@@ -6,9 +6,16 @@ import shutil
 import signal
 import unittest
 
-from stoker import STOKER, Process, StokerTest, configuration, read_summary
+from stoker import Process, StokerTest, configuration, free_port, read_summary
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def environment():
+    """With a port that no neighbour has, as the default may be."""
+    return {**AS_ROOT, "MASTER_PORT": str(free_port())}
+
+
 LAUNCHERS = {"Open MPI": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", "2"],
              "PMI": ["mpirun.mpich", "-n", "2"]}
 
@@ -28,7 +35,7 @@ class LaunchersTest(StokerTest):
     def test_they_start_ranks_that_train_one_model(self):
         alone, alone_run = self.train("run.name=alone")
         for name, words in self.each():
-            done = self.stoker("train", self.config, "--json", f"run.dir={name}", before=words, env=AS_ROOT)
+            done = self.stoker("train", self.config, "--json", f"run.dir={name}", before=words, env=environment())
             summary = json.loads(done.stdout)
             self.assertIn(f"rank 0 of 2 ({name}, store at 127.0.0.1:", done.stderr)
             run = self.dir / summary["run_directory"]
@@ -37,7 +44,7 @@ class LaunchersTest(StokerTest):
 
     def test_a_signal_that_they_pass_on_stops_all_ranks_with_75(self):
         for name, words in self.each():
-            under_way = Process(["train", self.config, "training.epochs=1000000", f"run.dir={name}"], self.dir, AS_ROOT, words)
+            under_way = Process(["train", self.config, "training.epochs=1000000", f"run.dir={name}"], self.dir, environment(), words)
             run = self.dir / name / "latest"
             under_way.until(lambda: len((run / "steps.csv").read_text().splitlines()) > 3)
             under_way.send(signal.SIGUSR1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # bare_root.sh bookworm|trixie [FOLDER [COMMAND...]]: the README's two commands, as a newcomer has them. Makes a
-# minimal Debian root (apt and git) in FOLDER, or where that is empty in one that is removed at the end; clones
-# what is committed here into it; runs ./run.sh and ./test.sh there, or the commands that are given, each one
+# smallest Debian root that has apt, with git, in FOLDER, or where that is empty in one that is removed at the end;
+# clones what is committed here into the home of its root, where no other user may look; runs ./run.sh and ./test.sh there, or the commands that are given, each one
 # word ("SANITIZE=address ./test.sh -R io"). Prints the time of each, when the training began, warnings of the
-# compiler and what the tests skipped; 0 where all passed. As root; needs debootstrap, 10 GB and some 20 minutes.
+# compiler and what the tests skipped; 0 where all passed. As root; needs mmdebstrap, 10 GB and some 20 minutes.
 #
 # The mirror, proxies, certificates and settings of pip are those of this machine.
 set -euo pipefail
@@ -30,13 +30,14 @@ make_root() {
   # shellcheck disable=SC2016  # apt's own words
   mirror=$(apt-get indextargets --format '$(LABEL) $(SITE)' 'Created-By: Packages' |
     sed -n 's/^Debian //p' | head -n 1)
-  debootstrap --variant=minbase --include=git,ca-certificates "$release" "$root" "$mirror"
-  apt-config dump | sed -n '/^Acquire::https\?::proxy/Ip' >"$root/etc/apt/apt.conf.d/90proxy"
+  apt-config dump | sed -n '/^Acquire::https\?::proxy/Ip' >"$folder/proxy"
+  mmdebstrap --variant=apt --aptopt="$folder/proxy" --include=git,ca-certificates "$release" "$root" "$mirror"
+  cp "$folder/proxy" "$root/etc/apt/apt.conf.d/90proxy"
   cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   if [ -e /etc/pip.conf ]; then cp /etc/pip.conf "$root/etc/"; fi
   cp -r /usr/local/share/ca-certificates "$root/usr/local/share/"
   chroot "$root" update-ca-certificates
-  git clone --no-hardlinks "$here" "$root/stoker"
+  git clone --no-hardlinks "$here" "$root/root/stoker"
 }
 
 # Mounts and processes live in namespaces of their own and end with the command.
@@ -49,7 +50,7 @@ inside() {
     mount -t proc proc "$0/proc"
     mount --rbind /sys "$0/sys"
     mount --rbind /dev "$0/dev"
-    exec chroot "$0" "$@"' "$root" env -i --chdir=/stoker HOME=/root LANG=C.UTF-8 \
+    exec chroot "$0" "$@"' "$root" env -i --chdir=/root/stoker HOME=/root LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${settings[@]}" "$@"
 }
 

@@ -169,7 +169,9 @@ class Refused(AttachTest):
             self.skipTest("another user needs root")
         target = self.python(SLEEPER)
         self.dir.chmod(0o777)
-        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+        # The program may lie in a folder that only root may look into.
+        reads = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *reads, "--"]
         self.assertIn("run it as that user or as root", self.attach(target, code=3, before=nobody))
         target.goes_on()
 

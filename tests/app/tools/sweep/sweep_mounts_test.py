@@ -1,4 +1,5 @@
 """Sweeps whose cells read mounted tiers: what they wait for, and what is left however a sweep ends."""
+import contextlib
 import json
 import os
 import pathlib
@@ -121,9 +122,7 @@ class Ends(Mounts):
 
     def test_what_is_left_where_all_are_killed_is_cleaned_up(self):
         process = self.started()
-        served = next(int(entry.parent.name) for entry in pathlib.Path("/proc").glob("[0-9]*/cwd")
-                      if entry.exists() and entry.resolve() == self.dir.resolve()
-                      and b"mounts.yaml\0slow\0" in (entry.parent / "cmdline").read_bytes())
+        served = next(int(process.name) for process in pathlib.Path("/proc").glob("[0-9]*") if self.is_served_by(process))
         process.send(signal.SIGSTOP)
         os.kill(served, signal.SIGKILL)
         process.kill()
@@ -131,6 +130,12 @@ class Ends(Mounts):
         with self.assertRaises(OSError):
             list(self.points[0].iterdir())
         self.assertEqual([row["status"] for row in self.completed()], 3 * ["ok"])
+
+    def is_served_by(self, process):
+        with contextlib.suppress(OSError):  # it has ended, or where it is is nobody's business
+            words = (process / "cmdline").read_bytes()
+            return b"mounts.yaml\0slow\0" in words and (process / "cwd").resolve() == self.dir.resolve()
+        return False
 
     def test_somebody_unmounts_it(self):
         (self.dir / "sweep.yaml").write_text(SWEEP.replace("training:  {max_steps: 4}", "training:  {max_steps: 40}"))
