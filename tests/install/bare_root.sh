@@ -96,7 +96,7 @@ for command in "${commands[@]}"; do
   step "$command" inside bash -c "$command"
   # A run begins with its configuration.
   if [ "$command" = ./run.sh ] && [ $result = 0 ]; then
-    echo "== the training began after $(($(stat -c %Y "$root/stoker/runs/latest/config.yaml") - began)) s"
+    echo "== the training began after $(($(stat -c %Y "$root/root/stoker/runs/latest/config.yaml") - began)) s"
   fi
 done
 exit $result
