@@ -1,6 +1,6 @@
 # bash completion for stoker: commands, options, configurations, keys of a configuration and their values. Kinds and types of
 # components, which plug-ins add to, are asked of the program.
-# From here: tests/run app/commands/completion_test --update
+# From here: tests/run update
 _stoker_commands() {
   case "$*" in
     "") echo "train launch check environment bench headspace try checkpoint dataset darshan report compare timelogger trace runs serve doctor sweep schema simulate size advise mount import-dlio tune cold run describe healthcheck help list version" ;;

@@ -2,7 +2,7 @@
 """Measures the house rules that a compiler does not: sizes, folders, walls between rooms, interfaces, the ABI.
 
 style_test.py               checks; prints every violation as file:line: rule
-style_test.py --update-abi  records the interface headers of the ABI number in io/core/config/plugin.h
+style_test.py --update  records the interface headers of the ABI number in io/core/config/plugin.h
 """
 import collections
 import hashlib
@@ -355,7 +355,7 @@ def check_abi(problem):
         return
     step = "" if abi_number() > int(recorded_number) else "raise STOKER_ABI in io/core/config/plugin.h if a release had it, and "
     problem(ABI_FILE, 1, f"the interfaces are not those of ABI {recorded_number}: {step}run "
-                         "tests/style_test.py --update-abi")
+                         "tests/run update")
 
 
 def check_tracked(problem):
@@ -387,7 +387,7 @@ def check_mutants(problem):
 
 
 def main():
-    if sys.argv[1:] == ["--update-abi"]:
+    if sys.argv[1:] == ["--update"]:
         ABI_FILE.write_text(f"{abi_number()} {abi_hash()}\n")
         return 0
     problems = []

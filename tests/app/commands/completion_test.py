@@ -11,7 +11,7 @@ import unittest
 from stoker import SOURCE, STOKER, stoker
 
 FILE = SOURCE / "cmake/completion.bash"
-BEGIN, END = "# From here: tests/run app/commands/completion_test --update\n", "# To here.\n"
+BEGIN, END = "# From here: tests/run update\n", "# To here.\n"
 
 
 def section(text, title):
@@ -86,7 +86,7 @@ def completed(*words):
 
 class CompletionTest(unittest.TestCase):
     def test_the_file_has_what_the_program_has(self):
-        self.assertEqual(parts()[1], tables(), "tests/run app/commands/completion_test --update")
+        self.assertEqual(parts()[1], tables(), "tests/run update")
 
     def test_commands_and_options(self):
         self.assertLessEqual({"train", "bench", "dataset"}, completed(""))

@@ -8,7 +8,7 @@ from stoker import SOURCE, stoker
 PAGE = SOURCE / "docs/components.md"
 INTRODUCTION = """# Components and their options
 
-Made from `stoker describe` by `tests/run app/commands/components_test --update`; a test holds it equal to what the program says.
+Made from `stoker describe` by `tests/run update`; a test holds it equal to what the program says.
 In YAML a component is `{type: name, option: value, ...}`.
 """
 
@@ -53,7 +53,7 @@ def page():
 
 class Page(unittest.TestCase):
     def test_the_page_says_what_the_program_says(self):
-        self.assertEqual(PAGE.read_text(), page(), "tests/run app/commands/components_test --update")
+        self.assertEqual(PAGE.read_text(), page(), "tests/run update")
 
     def test_options_without_a_meaning_for_a_type_are_accepted_and_not_shown(self):
         """A sweep changes nothing but `type:`."""

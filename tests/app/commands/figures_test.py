@@ -13,7 +13,7 @@ def page():
 
 class Page(unittest.TestCase):
     def test_the_page_says_what_the_program_says(self):
-        self.assertEqual(PAGE.read_text(), page(), "tests/run app/commands/figures_test --update")
+        self.assertEqual(PAGE.read_text(), page(), "tests/run update")
 
 
 if __name__ == "__main__":

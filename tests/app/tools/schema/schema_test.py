@@ -47,7 +47,7 @@ class Schema(unittest.TestCase):
 
     def test_the_files_are_what_the_program_prints(self):
         for kind in KINDS:
-            self.assertEqual((FOLDER / f"{kind}.json").read_text(), printed(kind), "tests/run app/tools/schema/schema_test --update")
+            self.assertEqual((FOLDER / f"{kind}.json").read_text(), printed(kind), "tests/run update")
 
     def test_every_configuration_names_its_schema_and_holds_to_it(self):
         for path, text in configurations().items():
