@@ -7,7 +7,7 @@
 
 #include "io/core/random.h"
 #include "io/dataset/dataset.h"
-#include "io/loader/loader.h"
+#include "io/loader/loader_options.h"
 
 namespace stoker {
 

@@ -11,6 +11,8 @@
 
 namespace stoker {
 
+struct LoaderOptions;
+
 // The options of a loader, whatever its type: all loaders have them.
 LoaderOptions loader_options(const Component<Loader>& loader);
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/loader/loader_options.h"
 
 namespace stoker {
 namespace {

@@ -18,6 +18,8 @@
 
 namespace stoker {
 
+struct LoaderOptions;
+
 // A tier: devices as an emulated tier models them, and how objects lie on them.
 struct SimulatedTier {
   TierFigures figures;

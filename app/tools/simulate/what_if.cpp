@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/loader/loader_options.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

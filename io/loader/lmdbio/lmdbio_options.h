@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/core/config/config.h"
-#include "io/loader/loader.h"
+#include "io/loader/loader_options.h"
 
 namespace stoker {
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/loader/loader_options.h"
 #include "tests/app/tools/simulate/simulations.h"
 #include "tests/support/errors.h"
 
