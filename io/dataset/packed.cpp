@@ -173,7 +173,7 @@ class Packed final : public Dataset {
           at == found.end() ? "is missing" : fmt::format("has {} bytes", at->second);
       throw Error(ExitCode::data,
                   fmt::format("dataset: shard {} {}, where {} bytes are expected: write the data "
-                              "set anew with `stoker dataset convert`",
+                              "set again with `stoker dataset convert`",
                               key, is, index_.shard_bytes(i)));
     }
   }

@@ -53,9 +53,10 @@ std::string packed_json(const PackedIndex& index) { return signed_json(index, kF
 
 PackedIndex parse_packed(Bytes text, const std::string& name) {
   const auto refuse = [&](const std::string& why) {
-    return Error(ExitCode::data, fmt::format("dataset: {} {}: write the data set anew with `stoker "
-                                             "dataset convert`",
-                                             name, why));
+    return Error(ExitCode::data,
+                 fmt::format("dataset: {} {}: write the data set again with `stoker "
+                             "dataset convert`",
+                             name, why));
   };
   try {
     PackedIndex index = parse_signed_json(text, kFormat, kVersion);

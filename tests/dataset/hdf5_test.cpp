@@ -88,7 +88,7 @@ TEST(Hdf5, what_leads_out_of_the_file_is_refused) {
 TEST(Hdf5, other_filters_are_refused) {
   const auto text = [](const std::string& filter) {
     return "dataset: shard train.h5 can't be read: data set 'images' has filter " + filter +
-           ": only deflate (gzip) and shuffle are read; write it anew with these or with none";
+           ": only deflate (gzip) and shuffle are read; write it again with these or with none";
   };
   EXPECT_EQ(refusal_of("refused-lzf.h5"), text("32000 (lzf)"));
   EXPECT_EQ(refusal_of("refused-fletcher32.h5"), text("3 (fletcher32)"));
@@ -100,7 +100,7 @@ TEST(Hdf5, a_layout_that_can_not_be_read_in_pieces_is_refused) {
   EXPECT_EQ(refusal_of("refused-part-of-row.h5"),
             images +
                 "has chunks that hold parts of rows: only chunks along the first axis can be "
-                "read in pieces; write it anew with chunks of whole samples, such as (1, ...)");
+                "read in pieces; write it again with chunks of whole samples, such as (1, ...)");
   EXPECT_EQ(refusal_of("refused-compact.h5"),
             images + "lies among the file's headers (compact): write it contiguous or chunked");
   EXPECT_EQ(refusal_of("refused-big-endian.h5"),
@@ -108,7 +108,7 @@ TEST(Hdf5, a_layout_that_can_not_be_read_in_pieces_is_refused) {
   EXPECT_EQ(refusal_of("refused-strings.h5"), images + "has elements that are no numbers");
   EXPECT_EQ(refusal_of("refused-never-written.h5"), images + "was never written");
   EXPECT_EQ(refusal_of("refused-user-block.h5"),
-            "dataset: shard train.h5 can't be read: it has a user block in front: write it anew "
+            "dataset: shard train.h5 can't be read: it has a user block in front: write it again "
             "without one");
 }
 

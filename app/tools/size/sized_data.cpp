@@ -13,6 +13,7 @@
 #include "app/tools/simulate/measured.h"
 #include "io/core/text/plural.h"
 #include "io/experiment/experiment_data.h"
+#include "io/loader/loader_options.h"
 
 namespace stoker {
 namespace {

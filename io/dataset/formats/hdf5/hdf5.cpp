@@ -101,7 +101,7 @@ class Hdf5Format final : public ShardFormat {
     } catch (const Error& error) {
       throw Error(ExitCode::data,
                   fmt::format("dataset: shard {} is damaged: data set '{}': {}: repair it, write "
-                              "it anew, or take it out of the pattern",
+                              "it again, or take it out of the pattern",
                               shard.key, names_.images, error.what()));
     }
   }

@@ -24,14 +24,14 @@ std::vector<uint64_t> read_numbers(const Storage& tier, const std::string& key,
     if (!is_absent(error)) throw;
     throw Error(ExitCode::data,
                 fmt::format("dataset: shard {} has no {} beside it, which says where its records "
-                            "lie: write both anew, or take it out of the pattern",
+                            "lie: write both again, or take it out of the pattern",
                             shard, key));
   }
   if (bytes.size() % sizeof(uint64_t) != 0) {
     throw Error(
         ExitCode::data,
         fmt::format("dataset: {} has {} bytes, and no whole number of 64-bit numbers: write "
-                    "it anew, or take shard {} out of the pattern",
+                    "it again, or take shard {} out of the pattern",
                     key, bytes.size(), shard));
   }
   std::vector<uint64_t> numbers(bytes.size() / sizeof(uint64_t));

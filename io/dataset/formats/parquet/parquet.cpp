@@ -246,7 +246,7 @@ ShardContents ParquetFormat::scan(const Storage& tier, const ObjectInfo& shard) 
     return contents;
   } catch (const ParquetDamage& damage) {
     throw Error(ExitCode::data, fmt::format("dataset: shard {} can't be read as Parquet: {}: write "
-                                            "it anew, or take it out of the pattern",
+                                            "it again, or take it out of the pattern",
                                             shard.key, damage.what()));
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "io/loader/loader_options.h"
 #include "tests/app/tools/simulate/simulations.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"

@@ -93,7 +93,7 @@ void Hdf5DataSet::check_storage() const {
                                                text.size() - 1, text.data(), &settings);
     if (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE) continue;
     refuse("has filter " + std::to_string(filter) + " (" + text.data() +
-           "): only deflate (gzip) and shuffle are read; write it anew with these or with none");
+           "): only deflate (gzip) and shuffle are read; write it again with these or with none");
   }
 }
 

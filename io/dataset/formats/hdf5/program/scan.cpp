@@ -97,7 +97,7 @@ void add_chunks(const Hdf5DataSet& images, Words& words) {
   if (chunk[0] == 0 || !std::equal(shape.begin() + 1, shape.end(), chunk.begin() + 1)) {
     images.refuse(
         "has chunks that hold parts of rows: only chunks along the first axis can be read in "
-        "pieces; write it anew with chunks of whole samples, such as (1, ...)");
+        "pieces; write it again with chunks of whole samples, such as (1, ...)");
   }
   const uint64_t count = shape[0] / chunk[0] + (shape[0] % chunk[0] == 0 ? 0 : 1);
   if (count > kHdf5MaxSamples) images.refuse("has too many chunks");
@@ -152,7 +152,7 @@ std::vector<uint8_t> scan_hdf5(Hdf5Parent& parent, const Hdf5Scan& scan) {
   const Hdf5Handle creation(H5Fget_create_plist(file.get()), H5Pclose, "is damaged");
   hsize_t in_front = 0;
   if (H5Pget_userblock(creation.get(), &in_front) < 0 || in_front != 0) {
-    throw Hdf5Refusal("can't be read: it has a user block in front: write it anew without one");
+    throw Hdf5Refusal("can't be read: it has a user block in front: write it again without one");
   }
   const Hdf5DataSet images =
       need(file.get(), scan.images, "name the one with the samples (dataset.images)");
