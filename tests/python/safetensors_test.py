@@ -100,7 +100,7 @@ class SafetensorsTest(unittest.TestCase):
         self.refused("a.safetensors: it has no tensor v", 5, self.folder)
         index.write_text('{"weight_map": {"w": "gone.safetensors"}}')
         self.refused("gone.safetensors: No such file", 3, self.folder)
-        for text, said in (("[", "damaged one"), ("{}", "no weight_map"), ('{"weight_map": {"w": "../b"}}', "no name of a file")):
+        for text, said in (("[", "or it is damaged"), ("{}", "no weight_map"), ('{"weight_map": {"w": "../b"}}', "not the name of a file")):
             index.write_text(text)
             self.refused(said, 5, self.folder)
         index.unlink()

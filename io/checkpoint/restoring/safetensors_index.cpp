@@ -25,7 +25,7 @@ nlohmann::json index_json(std::string_view text, const std::string& path) {
     return parse_json(text, kIndexLimits);
   } catch (const Error& error) {
     refuse_index(path,
-                 fmt::format("it is {}, and not an index of safetensors files, or it is damaged",
+                 fmt::format("it is not an index of safetensors files, or it is damaged: it is {}",
                              error.what()));
   }
 }
@@ -38,9 +38,8 @@ std::map<std::string, std::vector<std::string>> parse_safetensors_index(std::str
                                                                         const std::string& path) {
   const nlohmann::json json = index_json(text, path);
   if (!json.is_object()) {
-    refuse_index(
-        path,
-        "it is not a JSON object, and so not an index of safetensors files, or it is damaged");
+    refuse_index(path,
+                 "it is not an index of safetensors files, or it is damaged: it is not an object");
   }
   const auto map = json.find("weight_map");
   if (map == json.end() || !map->is_object()) {

@@ -16,7 +16,8 @@ namespace stoker {
 //   2. add_file() makes a file and reserves its space, so that a full disk shows before any byte
 //      moves; write() fills it; finish() syncs every file;
 //   3. commit() writes and syncs the manifest, syncs the directory, renames it to "step-<n>", syncs
-//      the parent.
+//      the parent. Where it replaces a set of its step, it exchanges the two names, and the old set
+//      is removed after that.
 // The directory is a process's own by a lock that the kernel releases when it dies. A set is set
 // aside by a rename: "damaged-step-...", "superseded-step-...".
 //
