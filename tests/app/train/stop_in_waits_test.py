@@ -128,7 +128,7 @@ class OfData(WaitTest):
         self.stops(process, 0, "after step {}")  # it may come before the wait
 
     def test_of_shards_that_are_read_ahead(self):
-        self.run.stoker("dataset", "convert", self.run.config, "shards", "--format", "tar_shards", "--shard-size", "200KiB")
+        self.run.stoker("dataset", "convert", self.run.config, "shards", "--format", "tar_shards", "--shard-size", "1MiB")
         process = self.start("dataset={type: tar_shards, storage: data, train: 'train-*.tar'}", "loader.shuffle=true",
                              "loader.order=shards", "loader.window=20",
                              tier=emulated(self.run.dir / "shards", read_latency_ms=1500, queue_depth=1))
