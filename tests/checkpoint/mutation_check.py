@@ -112,6 +112,7 @@ class Build:
         self.jobs = jobs
         for folder in ("io", "tests"):
             shutil.copytree(ROOT / folder, directory / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        (directory / "stoker_plugin_types.h").write_text('{"none", "none", "none"},\n')  # CMake makes it
         self.sources = [source for room in ("checkpoint", "core", "storage", "metrics")
                         for source in (directory / "io" / room).rglob("*.cpp") if source.parent.name != "object"]
         self.flags = ["-std=c++20", "-O1", "-fPIC", "-I%s" % directory, "-DSTOKER_SOURCE_DIR=\"%s\"" % ROOT,
@@ -141,7 +142,7 @@ class Build:
     def build(self):
         def build_test(name):
             self.gcc(self.directory / "tests/checkpoint" / (name + ".cpp"), "-o", self.directory / name,
-                     "-L%s" % self.directory, "-lcheckpoint", "-Wl,-rpath,$ORIGIN/library", "-lgtest", "-lgtest_main",
+                     "-L%s" % self.directory, "-lcheckpoint", "-Wl,-rpath,$ORIGIN/library", "-lgmock", "-lgtest", "-lgtest_main",
                      *LIBRARIES)
 
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "io/checkpoint/sets/set_store.h"
+#include "tests/support/checkpoint_run.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "io/core/error.h"
 #include "io/core/system/file.h"
 
 namespace stoker {
