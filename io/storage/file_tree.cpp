@@ -339,7 +339,12 @@ void FileTree::exchange(const std::string& from, const std::string& to,
       });
   if (done >= 0) return;
   rename(to, aside);
-  rename(from, to);
+  try {
+    rename(from, to);
+  } catch (const IoError&) {
+    rename(aside, to);
+    throw;
+  }
   rename(aside, from);
 }
 

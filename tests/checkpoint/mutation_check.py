@@ -23,7 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = ["-lisal", "-lcrypto", "-lcurl", "-lfmt", "-lxxhash", "-lyaml-cpp", "-luring", "-lpthread"]
 # The quick ones first; soak_test would only say the same later.
-TESTS = ("retention_test manifest_test layout_test read_set_test verify_test lock_test restore_test tiered_saves_test "
+TESTS = ("retention_test manifest_test layout_test read_set_test verify_test lock_test restore_test tiered_saves_test saved_again_test "
          "tf_saver_test snapshot_test backlog_test absent_tier_test full_disk_test faults_test "
          "crash_states_test object_sets_test object_damage_test object_crash_states_test").split()
 
@@ -44,6 +44,9 @@ MUTANTS = [
     ("an unsynced commit stays visible", "sets/file_set_writer", "      take_back();\n", ""),
     ("a set is removed before the one in its place is there", "sets/file_set_writer",
      "    exchange();\n    replaced_ = true;\n", "    tree_.remove_directory(name_);\n    tree_.rename(place(), name_);\n"),
+    ("a set goes before the name it had is durable again", "sets/file_set_writer",
+     "  if (sync_) tree_.sync_directory(directory_);\n  published_ = false;\n",
+     "  published_ = false;\n  if (sync_) tree_.sync_directory(directory_);\n"),
     ("no clearing up after a failure", "sets/file_set_writer", "    tree_.remove_directory(place());\n", ""),
     # A directory of sets.
     ("no lock", "sets/file_sets", "  if (!lock) return false;\n", ""),

@@ -35,8 +35,8 @@ std::vector<int64_t> sets_to_remove(const std::map<int64_t, std::optional<double
 }
 
 void Retention::committed(int64_t step, std::optional<double> score) {
-  add_score(step, score);
   const std::lock_guard lock(mutex_);
+  scores_[step] = score;
   on_last_.erase(step);
 }
 

@@ -44,10 +44,11 @@ class SetWriter {
   // Nothing is written any more. Once.
   virtual void finish() = 0;
   // Once; afterwards only take_back() and the destructor. If it throws, the set is not there.
-  // A set of this step that is there already is an error (NoRetry). replaces: the new set takes its
-  // place in one step, and the destructor removes the old one.
+  // replaces: where a set of this step is there, the new one takes its place in one step, and the
+  // destructor removes the old one. Else files refuse the new one (NoRetry), and objects keep both.
   virtual void commit(const Manifest& manifest, bool replaces) = 0;
-  // The set is not there any more, and one that it replaced is there again.
+  // Takes the commit back: the set is not there any more, and one that it replaced is there again.
+  // If it throws, one of the two is there, whole.
   virtual void take_back() = 0;
 
  private:

@@ -102,20 +102,22 @@ void FileSetWriter::publish(bool replaces) {
     try {
       take_back();
     } catch (const Error&) {
-      // It stays: a whole set, which nobody was told of.
+      // Both stay.
     }
     throw;
   }
 }
 
+// Nothing is removed before the names are durable: else a power loss could bring those back that
+// they had, of files that are gone. What stays where that fails the next process collects.
 void FileSetWriter::take_back() {
-  if (replaced_) {
+  if (std::exchange(replaced_, false)) {
     exchange();
   } else {
     tree_.rename(name_, place());
   }
-  published_ = replaced_ = false;
   if (sync_) tree_.sync_directory(directory_);
+  published_ = false;
 }
 
 void FileSetWriter::exchange() {

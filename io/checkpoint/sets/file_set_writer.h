@@ -42,10 +42,9 @@ class FileSetWriter final : public SetWriter {
   const bool sync_;
   const bool joined_;
   const std::function<void()> not_direct_;
-  const std::string
-      name_;  // of the set; until commit() it is at place(), and then one that it replaced
-  bool published_ = false;
-  bool replaced_ = false;
+  const std::string name_;  // of the set once it is committed
+  bool published_ = false;  // the set has its name
+  bool replaced_ = false;   // and one that had it before is at place()
   std::vector<File> files_;
 };
 

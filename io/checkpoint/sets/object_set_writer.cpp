@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <utility>
 
 #include "io/core/error.h"
@@ -12,11 +11,11 @@ namespace {
 
 constexpr const char* kSuperseded = "superseded";
 
+}  // namespace
+
 Bytes bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
-
-}  // namespace
 
 void remove_set(Storage& objects, const std::string& set) {
   objects.remove(set + "/" + kManifestName);
@@ -102,11 +101,13 @@ void ObjectSetWriter::replace_others() {
   }
 }
 
+// Where an old set cannot come back, the new one stays.
 void ObjectSetWriter::take_back() {
-  committed_ = false;  // so the destructor removes the set
+  committed_ = true;
   for (const std::string& set : std::exchange(replaced_, {})) {
     objects_.remove(set + "/" + aside_name(kSuperseded));
   }
+  committed_ = false;
 }
 
 }  // namespace stoker

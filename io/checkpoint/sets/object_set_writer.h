@@ -4,12 +4,16 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/checkpoint/saving/set_writer.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
+
+// The bytes of a text, which has to outlive them. Any thread.
+Bytes bytes_of(std::string_view text);
 
 // Removes a set of objects: its manifest first, for without it the rest is no set; then what lies
 // under its name. Any thread. IoError; what is left then the next claim removes.
@@ -43,7 +47,7 @@ class ObjectSetWriter final : public SetWriter {
   Storage& objects_;
   const bool joined_;
   const std::function<void()> may_commit_;
-  bool committed_ = false;
+  bool committed_ = false;  // the destructor keeps it, and removes those that it replaced
   std::vector<std::string> replaced_;  // sets
   std::vector<File> files_;
 };

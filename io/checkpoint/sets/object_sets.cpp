@@ -59,10 +59,6 @@ std::string this_process() {
   return fmt::format("process {} on {}", ::getpid(), host.data());
 }
 
-Bytes bytes_of(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 }  // namespace
 
 ObjectSets::ObjectSets(std::string tier, Storage& objects, std::string directory, std::string run,

@@ -13,7 +13,7 @@ TemporaryFolder::TemporaryFolder(const std::string& use)
     : TemporaryFolder(std::filesystem::temp_directory_path().string(), "stoker-" + use + "-") {}
 
 TemporaryFolder::TemporaryFolder(const std::string& place, const std::string& prefix)
-    : path_((std::filesystem::path(place) / (prefix + "XXXXXX")).string()) {
+    : path_((std::filesystem::path(place) / (prefix + std::string(6, 'X'))).string()) {
   if (::mkdtemp(path_.data()) == nullptr) throw_errno("make", path_, errno);
 }
 
