@@ -76,7 +76,8 @@ class Checkpointer:
 
         A step that is saved again takes the place of its set when the new one is whole.
 
-        False: nothing was saved, because all memory for copies is taken (``checkpoint.on_backlog``). A tier that fails does not raise: training goes on, the log says so, and :meth:`flush` raises.
+        False: nothing was saved, because all memory for copies is taken (``checkpoint.on_backlog``). A tier that fails does
+        not raise: training goes on, the log says so, and :meth:`flush` raises.
 
         Raises stoker.Error where the tensors are not those of the first save, or are nothing that a set can hold.
         """

@@ -140,7 +140,7 @@ bool Drain::attempt(int64_t& step) {
   }
 }
 
-// Whether the set was saved again meanwhile: what that made waits as well.
+// Whether the set was saved again meanwhile. The new one waits in the queue, too.
 bool Drain::replaced(int64_t step) {
   const std::lock_guard lock(watch_.mutex());
   return std::ranges::count(queue_, step) > 1;
@@ -182,8 +182,9 @@ void Drain::copy(int64_t step) {
   }
 }
 
-// It is where a process was killed between the commit and its acknowledgement. A damaged one
-// counts: reading it back will say so. A set of the step that was saved before is replaced.
+// Whether this set is on the slow tier: a process was killed between its commit and the
+// acknowledgement. A damaged set of the step counts, and reading it back will say so. One that was
+// saved before does not, and is replaced.
 bool Drain::is_there(const Manifest& manifest) const {
   if (!to_.has(manifest.step)) return false;
   try {
