@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# bare_root.sh bookworm|trixie [FOLDER [COMMAND...]]: the README's two commands, as a newcomer has them. Makes a
+# bare_root.sh bookworm|trixie [FOLDER [COMMAND...]]: the README's two commands, as a newcomer has them. Makes the
 # smallest Debian root that has apt, with git, in FOLDER, or where that is empty in one that is removed at the end;
 # clones what is committed here into the home of its root, where no other user may look; runs ./run.sh and ./test.sh
-# there, or the commands that are given, each one word ("SANITIZE=address ./test.sh -R io"). Prints the time of each, when the training began, warnings of the
-# compiler and what the tests skipped; 0 where all passed. As root; needs mmdebstrap, 10 GB and some 20 minutes.
+# there, or the commands that are given, each one word ("SANITIZE=address ./test.sh -R io"). Prints the time of each,
+# when the training began, warnings of the compiler and what the tests skipped; 0 where all passed. As root; needs
+# mmdebstrap, 10 GB and some 20 minutes.
 #
 # The mirror, proxies, certificates and settings of pip are those of this machine.
 set -euo pipefail
