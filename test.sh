@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# ./test.sh [CTEST ARGUMENT...]: installs what is missing, builds stoker and runs its tests; the last
-# lines name what was skipped. STOKER_UNIT_TESTS=OFF: those alone that drive the program, so that no others are
-# compiled. SANITIZE=address|thread ./test.sh: in a build folder of its own, those
-# tests of io/ that do not run LibTorch's kernels (LibTorch is not instrumented); `thread`: those that
-# have threads. STOKER_LONG=1: what takes long is done more often, and `address` is for app/ as well.
+# ./test.sh [CTEST ARGUMENT...]: installs what is missing, builds stoker and runs its tests; the last lines name what was
+# skipped. With no argument: the tests that every change has to pass. STOKER_LONG=1: all tests, those with the label `long` as
+# well, and what takes long is done more often. STOKER_UNIT_TESTS=OFF: those alone that drive the program, so that no others are
+# compiled. SANITIZE=address|thread ./test.sh: in a build folder of its own, those tests of io/ that do not run LibTorch's
+# kernels (LibTorch is not instrumented); `thread`: those that have threads; `address` with STOKER_LONG=1: those of app/ as well.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/cmake/setup.sh"
 
@@ -32,8 +32,10 @@ build "$folder" all "${options[@]}"
 TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf --one-file-system "$TMPDIR"' EXIT
+selection=("$@")
+[ $# != 0 ] || [ -n "${STOKER_LONG:-}" ] || selection=(-LE long)
 status=0
 # One more than cores: some wait for a disk or a clock.
-"${wrapper[@]}" ctest --test-dir "$root/$folder" --output-on-failure -j $(($(nproc) + 1)) "$@" || status=$?
+"${wrapper[@]}" ctest --test-dir "$root/$folder" --output-on-failure -j $(($(nproc) + 1)) "${selection[@]}" || status=$?
 python3 "$root/tests/skipped.py" "$root/$folder/Testing/Temporary/LastTest.log" >&2
 exit $status

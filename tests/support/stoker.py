@@ -18,6 +18,7 @@ import tempfile
 import time
 import unittest
 import venv
+import weakref
 
 from stoker_mount import mounted, why_no_mount  # noqa: F401  which the package's tests use as well
 
@@ -29,6 +30,13 @@ OBJECTS_ONLY = BUILD / "tests/plugins/objects_only.so"  # tests/plugins/objects_
 SLOW_DECODER = BUILD / "tests/plugins/slow_decoder.so"  # tests/plugins/slow_decoder.cpp
 LOADERS = ("sync", "threaded", "prefetched", "device_prefetched")
 LONG = bool(os.environ.get("STOKER_LONG"))  # the long version of the tests that have one
+
+
+def long(test):
+    """Decorates a test, or a class of tests, that runs with STOKER_LONG=1 alone: another level, more cases, another program."""
+    return test if LONG else None
+
+
 PATIENCE_S = 240  # for what takes seconds, on a machine that does much else
 
 
@@ -109,13 +117,21 @@ def until(condition, what, seconds=PATIENCE_S, alive=lambda: True):
         time.sleep(0.01)
 
 
+def end(child):
+    if child.poll() is None:
+        child.kill()
+        child.wait()
+
+
 class Process:
-    """The program under way. What it writes goes to memory, so that it never waits for a reader."""
+    """The program under way. What it writes goes to memory, so that it never waits for a reader. It does not outlive this
+    object, nor the test's own process, however a test ends."""
 
     def __init__(self, arguments, cwd, env=(), before=()):
         self.written = [os.memfd_create(stream) for stream in ("output", "log")]
         self.child = subprocess.Popen([*before, STOKER, *map(str, arguments)], cwd=cwd, stdout=self.written[0],
                                       stderr=self.written[1], env={**os.environ, **dict(env)})
+        weakref.finalize(self, end, self.child)
 
     def __del__(self):
         for descriptor in self.written:
