@@ -129,20 +129,16 @@ function(stoker_room folder)
   set_property(GLOBAL APPEND PROPERTY "STOKER_NEEDS_OF_${room_IN}" ${room_NEEDS})
 endfunction()
 
-# With STOKER_UNITY, the sources of a folder are compiled as one; not kernels for one set of
-# instructions, which have the names of those for another.
+# With STOKER_UNITY, the sources of a room are compiled as one, so names without linkage are the only ones of their room; not
+# kernels for one set of instructions, which have the names of those for another.
 function(_stoker_unity target)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
-    if(NOT source MATCHES "_avx|^\\$")
-      get_filename_component(path "${source}" ABSOLUTE)
-      get_filename_component(folder "${path}" DIRECTORY)
-      file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} "${folder}")
-      string(MAKE_C_IDENTIFIER "${folder}" folder)
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+    if(source MATCHES "_avx")
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${STOKER_UNITY} UNITY_BUILD_MODE GROUP)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${STOKER_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
 function(stoker_finish_rooms)

@@ -27,7 +27,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-void refused(const std::string& remark) { ADD_FAILURE() << remark; }
+void refuse_remark(const std::string& remark) { ADD_FAILURE() << remark; }
 
 struct Moved : testing::Test {
   Moved() { fs::remove_all(parent); }
@@ -51,7 +51,7 @@ TEST_F(Moved, what_cannot_be_latest_is_a_remark) {
 }
 
 TEST_F(Moved, a_directory_that_was_renamed_is_written_where_it_is) {
-  const RunDirectory run(options_in(parent.string()), {}, alone(), refused);
+  const RunDirectory run(options_in(parent.string()), {}, alone(), refuse_remark);
   EXPECT_EQ(run.moved(), "");
   const std::string now = (parent / "kept").string();
   fs::rename(run.path(), now);
@@ -62,7 +62,7 @@ TEST_F(Moved, a_directory_that_was_renamed_is_written_where_it_is) {
 }
 
 TEST_F(Moved, a_directory_that_was_removed_is_not_made_again) {
-  const RunDirectory run(options_in(parent.string()), {}, alone(), refused);
+  const RunDirectory run(options_in(parent.string()), {}, alone(), refuse_remark);
   fs::remove_all(run.path());
   EXPECT_EQ(run.moved(), run.path() + " was removed");
   EXPECT_THROW(run.write("summary.json", "{}"), Error);
@@ -75,7 +75,7 @@ TEST(RunDirectory, every_run_gets_its_own_and_latest_points_to_the_newest) {
   const fs::path parent = fs::path(::testing::TempDir()) / "runs_of_this_test";
   fs::remove_all(parent);
   const ExperimentOptions options = options_in(parent.string());
-  RunDirectory first(options, {}, alone(), refused), second(options, {"a=b"}, alone(), refused);
+  RunDirectory first(options, {}, alone(), refuse_remark), second(options, {"a=b"}, alone(), refused);
   first.keep();
   second.keep();
   EXPECT_NE(first.path(), second.path());
@@ -87,11 +87,11 @@ TEST(RunDirectory, every_run_gets_its_own_and_latest_points_to_the_newest) {
 }
 
 TEST_F(Moved, a_start_that_fails_leaves_no_directory_and_latest_alone) {
-  RunDirectory good(options_in(parent.string()), {}, alone(), refused);
+  RunDirectory good(options_in(parent.string()), {}, alone(), refuse_remark);
   good.keep();
   std::string failed;
   {
-    const RunDirectory run(options_in(parent.string()), {}, alone(), refused);
+    const RunDirectory run(options_in(parent.string()), {}, alone(), refuse_remark);
     failed = run.path();
     EXPECT_TRUE(is_in_use(failed));
   }
@@ -102,7 +102,7 @@ TEST_F(Moved, a_start_that_fails_leaves_no_directory_and_latest_alone) {
 TEST_F(Moved, a_directory_is_in_use_until_its_run_ends) {
   std::string path;
   {
-    RunDirectory run(options_in(parent.string()), {}, alone(), refused);
+    RunDirectory run(options_in(parent.string()), {}, alone(), refuse_remark);
     run.keep();
     path = run.path();
     EXPECT_TRUE(is_in_use(path));

@@ -11,7 +11,7 @@ constexpr const char* kHeader =
     "Epoch, Rank, Action Name, Action Description, Start Time, End Time, Time Taken, Process ID, "
     "Current Thread\n";
 
-TimeLog parsed(const std::string& text) {
+TimeLog parsed_log(const std::string& text) {
   TimeLog log;
   read_time_log(text, "log", log);
   return log;
@@ -31,7 +31,7 @@ const std::string kHep = std::string(kHeader) + R"(
 )";
 
 TEST(TimeLog, records_of_the_published_tool_are_read) {
-  const TimeLog log = parsed(kHep);
+  const TimeLog log = parsed_log(kHep);
   EXPECT_TRUE(log.bad.empty());
   ASSERT_EQ(log.records.size(), 9U);
   EXPECT_EQ(log.records[0].description, "Training Iteration");
@@ -40,7 +40,7 @@ TEST(TimeLog, records_of_the_published_tool_are_read) {
 }
 
 TEST(TimeLog, bad_lines_are_numbered_and_the_others_are_used) {
-  const TimeLog log = parsed(
+  const TimeLog log = parsed_log(
       "Epoch,Rank\n"
       "0,0,a,Training Iteration,1.5,2.5,1,1,1\n"
       "0,0,a,Training Iteration,2.5,1.5,-1,1,1\n"
@@ -58,7 +58,7 @@ TEST(TimeLog, bad_lines_are_numbered_and_the_others_are_used) {
 }
 
 TEST(TimeLog, nested_sums_are_divided_by_the_nodes_and_checkpoints_are_not) {
-  const nlohmann::json figures = time_log_figures(parsed(kHep), 0);
+  const nlohmann::json figures = time_log_figures(parsed_log(kHep), 0);
   EXPECT_EQ(figures["nodes"], 2);
   ASSERT_TRUE(figures.contains("hepcnnb"));
   EXPECT_EQ(figures["hepcnnb"]["nested"], true);
@@ -67,11 +67,11 @@ TEST(TimeLog, nested_sums_are_divided_by_the_nodes_and_checkpoints_are_not) {
   EXPECT_NEAR(figures["hepcnnb"]["checkpoint_s"].get<double>(), 1, 1e-9);
   EXPECT_NEAR(figures["hepcnnb"]["training_s"].get<double>(), (20.004 - 6) / 2 - 1, 1e-9);
   EXPECT_NEAR(figures["hepcnnb"]["read_share"].get<double>(), 2 / (2 + 1 + 6.002 + 1), 1e-9);
-  EXPECT_NEAR(time_log_figures(parsed(kHep), 4)["hepcnnb"]["read_s"].get<double>(), 1, 1e-9);
+  EXPECT_NEAR(time_log_figures(parsed_log(kHep), 4)["hepcnnb"]["read_s"].get<double>(), 1, 1e-9);
 }
 
 TEST(TimeLog, intervals_of_all_ranks_are_merged_by_epoch) {
-  const TimeLog log = parsed(
+  const TimeLog log = parsed_log(
       "-1,0,r,Time to Read Single Image,0,2,2,1,1\n"
       "-1,1,r,Time to Read Single Image,1,3,2,1,1\n"
       "-1,0,r,Time to Read Single Image,1.5,1.75,0.25,1,2\n"
@@ -105,15 +105,15 @@ TEST(TimeLog, files_that_are_loaded_ahead_are_not_nested_and_a_note_says_so) {
       "-1,0,r,HDF5 File Read,3,4,1,1,2\n"
       "0,0,t,Training Iteration,1,11,10,1,1\n"
       "0,0,w,Call to Next Batch,1,3,2,1,1\n";
-  const nlohmann::json figures = time_log_figures(parsed(ahead), 0);
+  const nlohmann::json figures = time_log_figures(parsed_log(ahead), 0);
   EXPECT_TRUE(figures["hepcnnb"]["nested"].get<bool>());
   ASSERT_EQ(figures["notes"].size(), 1U);
   EXPECT_TRUE(figures["notes"][0].get<std::string>().starts_with("files are loaded beside"));
-  EXPECT_TRUE(time_log_figures(parsed(kHep), 0)["notes"].empty());
+  EXPECT_TRUE(time_log_figures(parsed_log(kHep), 0)["notes"].empty());
 }
 
 TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
-  const TimeLog log = parsed(
+  const TimeLog log = parsed_log(
       "-1,0,r,Time to Read Single Image,0,4,4,1,2\n"
       "-1,0,r,Time to Read Single Image,3,6,3,1,3\n"
       "-1,0,r,Time to Read Single Image,8.5,12,3.5,1,3\n"
@@ -141,7 +141,7 @@ TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
 }
 
 TEST(TimeLog, validation_is_among_the_iterations_of_a_second_index) {
-  const TimeLog log = parsed(
+  const TimeLog log = parsed_log(
       "0,0,t,Training Iteration,0,3,3,1,x\n"
       "0,0,v,Validation,3,9,6,1,x\n"
       "0,1,v,Validation,4,9,5,2,x\n"

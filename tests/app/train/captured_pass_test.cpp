@@ -95,7 +95,7 @@ class SmallModel final : public Network {
 
 STOKER_REGISTER(Model, "small_for_graphs", SmallModel);
 
-ExperimentOptions options_of(const std::string& on_device) {
+ExperimentOptions captured_options(const std::string& on_device) {
   const std::string path = ::testing::TempDir() + "captured_pass.yaml";
   std::ofstream(path) << "device: {type: auto}\n"
                          "dataset: {type: synthetic, samples: 64, test_samples: 0, unique: 16}\n"
@@ -109,14 +109,14 @@ ExperimentOptions options_of(const std::string& on_device) {
 }
 
 // Six steps, the last but one with `fifth` samples: losses, and the weights after them.
-struct Outcome {
+struct PassOutcome {
   std::vector<double> losses;
   std::vector<at::Tensor> parameters;
 };
 
-Outcome train(const std::string& on_device, int64_t fifth, Recorded* recorded) {
+PassOutcome train(const std::string& on_device, int64_t fifth, Recorded* recorded) {
   at::set_num_threads(1);
-  ExperimentOptions options = options_of(on_device);
+  ExperimentOptions options = captured_options(on_device);
   // Of a real run the device's type is checked; this one brings its own graph.
   options.training.cuda_graph = recorded != nullptr;
   Experiment experiment(options, [](const std::string&) {});
@@ -130,7 +130,7 @@ Outcome train(const std::string& on_device, int64_t fifth, Recorded* recorded) {
   }
   const std::unique_ptr<Loader> loader = experiment.make_loader(Split::train);
   loader->start(0, 0);
-  Outcome outcome;
+  PassOutcome outcome;
   for (int64_t i = 0; i < 6; ++i) {
     DeviceBatch batch = experiment.device().copy(*loader->next(), experiment.decoder().spec());
     if (i == 4) {
@@ -147,7 +147,7 @@ Outcome train(const std::string& on_device, int64_t fifth, Recorded* recorded) {
   return outcome;
 }
 
-void expect_equal(const Outcome& actual, const Outcome& expected) {
+void expect_equal(const PassOutcome& actual, const PassOutcome& expected) {
   EXPECT_EQ(actual.losses, expected.losses);
   ASSERT_EQ(actual.parameters.size(), expected.parameters.size());
   for (size_t i = 0; i < expected.parameters.size(); ++i) {

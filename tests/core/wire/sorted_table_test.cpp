@@ -18,7 +18,7 @@ std::string written(const Entries& entries) {
   return table.finish();
 }
 
-Entries read(const std::string& table) {
+Entries read_table(const std::string& table) {
   Entries entries;
   read_sorted_table({reinterpret_cast<const uint8_t*>(table.data()), table.size()},
                     [&](std::string_view key, Bytes value) {
@@ -37,9 +37,9 @@ Entries many() {
 }
 
 TEST(SortedTable, what_was_written_is_read_over_many_blocks) {
-  EXPECT_EQ(read(written(many())), many());
-  EXPECT_EQ(read(written({{"", ""}})), (Entries{{"", ""}}));
-  EXPECT_EQ(read(written({})), Entries{});
+  EXPECT_EQ(read_table(written(many())), many());
+  EXPECT_EQ(read_table(written({{"", ""}})), (Entries{{"", ""}}));
+  EXPECT_EQ(read_table(written({})), Entries{});
 }
 
 TEST(SortedTable, its_last_bytes_are_those_of_leveldb) {
@@ -63,7 +63,7 @@ TEST(SortedTable, no_byte_of_a_block_can_change_unseen) {
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
     // What nobody needs, the meta block, is not looked at.
     try {
-      EXPECT_EQ(read(damaged), many()) << at;
+      EXPECT_EQ(read_table(damaged), many()) << at;
     } catch (const BadSample& error) {
       EXPECT_EQ(error.reason() == BadReason::corrupt || error.reason() == BadReason::unsupported,
                 true);
@@ -74,9 +74,9 @@ TEST(SortedTable, no_byte_of_a_block_can_change_unseen) {
 TEST(SortedTable, what_is_cut_or_something_else_is_refused) {
   const std::string table = written(many());
   for (size_t size = 0; size < table.size(); size += 97) {
-    EXPECT_THROW(read(table.substr(0, size)), BadSample) << size;
+    EXPECT_THROW(read_table(table.substr(0, size)), BadSample) << size;
   }
-  EXPECT_THROW(read("name\tdtype\tshape\tshard\toffset\tsize\tcrc32c\nweight\tF32\t[2]\t0\t0\t8\n"),
+  EXPECT_THROW(read_table("name\tdtype\tshape\tshard\toffset\tsize\tcrc32c\nweight\tF32\t[2]\t0\t0\t8\n"),
                BadSample);
 }
 

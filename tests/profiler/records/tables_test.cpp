@@ -18,7 +18,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::IsEmpty;
 
 std::string numbered(size_t i) { return "/data/" + std::to_string(i); }
@@ -169,7 +168,7 @@ TEST(PathFilter, reserved_names_are_seen_and_the_kernels_are_not) {
 
 TEST(MountTable, knows_the_block_size_of_each_path_but_of_no_others) {
   const MountTable mounts;
-  EXPECT_THAT(mounts.list(), Contains(Field(&IoProfile::Mount::path, "/")));
+  EXPECT_THAT(mounts.list(), Contains(testing::Field(&IoProfile::Mount::path, "/")));
   EXPECT_GE(mounts.block_bytes("/tmp/x"), 512);
   EXPECT_EQ(mounts.block_bytes("<STDIN>"), -1);
 }
@@ -180,7 +179,7 @@ TEST(MountTable, knows_the_root_where_the_kernel_does_not_list_it) {
   directory.write("mounts", "proc /proc proc rw 0 0\n");
   for (const std::string& table : {directory / "mounts", directory / "not_there"}) {
     const MountTable mounts(table.c_str());
-    EXPECT_THAT(mounts.list(), ElementsAre(Field(&IoProfile::Mount::path, "/")));
+    EXPECT_THAT(mounts.list(), ElementsAre(testing::Field(&IoProfile::Mount::path, "/")));
     EXPECT_GE(mounts.block_bytes("/tmp/x"), 512);
     EXPECT_EQ(mounts.block_bytes("<STDIN>"), -1);
   }

@@ -20,7 +20,7 @@ MountRequest* request(uintptr_t number) {
 }
 
 // 1 MB/s and 10 ms, as many at once as there are; time passes only where a test says so.
-struct Schedule : testing::Test {
+struct RepliesInOrder : testing::Test {
   static TierDevice device() {
     TierCosts costs{1e6, 1e6, 10ms, 10ms, 30ms};
     costs.queue_depth = 100;
@@ -53,7 +53,7 @@ struct Schedule : testing::Test {
   }
 };
 
-TEST_F(Schedule, an_answer_is_due_when_the_device_is_through) {
+TEST_F(RepliesInOrder, an_answer_is_due_when_the_device_is_through) {
   EXPECT_FALSE(schedule.next());
   read(7, 1000);
   EXPECT_FALSE(schedule.pop(now));
@@ -65,19 +65,19 @@ TEST_F(Schedule, an_answer_is_due_when_the_device_is_through) {
   EXPECT_FALSE(schedule.next());
 }
 
-TEST_F(Schedule, metadata_takes_its_latency) {
+TEST_F(RepliesInOrder, metadata_takes_its_latency) {
   schedule.arrive(request(1), 1, model, {ReadKind::metadata}, now);
   EXPECT_EQ(next_at(), 30ms);
 }
 
-TEST_F(Schedule, latencies_pass_together_and_bytes_one_after_the_other) {
+TEST_F(RepliesInOrder, latencies_pass_together_and_bytes_one_after_the_other) {
   read(1, 1000);
   read(2, 1000);
   EXPECT_EQ(next_at(), 11ms);
   EXPECT_EQ(next_at(), 12ms);
 }
 
-TEST_F(Schedule, a_short_request_passes_a_long_one) {
+TEST_F(RepliesInOrder, a_short_request_passes_a_long_one) {
   read(1, 200'000);
   now += 1ms;
   read(2, 1000);
@@ -86,13 +86,13 @@ TEST_F(Schedule, a_short_request_passes_a_long_one) {
   EXPECT_EQ(now - kBegin, 211ms);
 }
 
-TEST_F(Schedule, the_own_cost_is_taken_off_before_and_after) {
+TEST_F(RepliesInOrder, the_own_cost_is_taken_off_before_and_after) {
   schedule.set_cost({5us, 20us, 1e-9, 0us});
   read(1, 1000);
   EXPECT_EQ(next_at(), 11ms - 5us - 20us - 1us);
 }
 
-TEST_F(Schedule, who_was_answered_late_gets_it_back_with_the_next_request) {
+TEST_F(RepliesInOrder, who_was_answered_late_gets_it_back_with_the_next_request) {
   read(1, 1000);
   const ReplySchedule::Due due = next();
   now += 300us;
@@ -101,7 +101,7 @@ TEST_F(Schedule, who_was_answered_late_gets_it_back_with_the_next_request) {
   EXPECT_EQ(next_at(), 22ms);
 }
 
-TEST_F(Schedule, who_was_answered_early_pays_it_back) {
+TEST_F(RepliesInOrder, who_was_answered_early_pays_it_back) {
   schedule.set_cost({0us, 50us, 0, 10us});
   read(1, 1000);
   const ReplySchedule::Due due = next();
@@ -113,7 +113,7 @@ TEST_F(Schedule, who_was_answered_early_pays_it_back) {
   EXPECT_EQ(next().modelled - kBegin, 22ms);
 }
 
-TEST_F(Schedule, a_request_begins_no_earlier_than_its_reader_was_through_with_the_last) {
+TEST_F(RepliesInOrder, a_request_begins_no_earlier_than_its_reader_was_through_with_the_last) {
   schedule.set_cost({30us, 20us, 0, 10us});
   read(1, 0);
   const ReplySchedule::Due due = next();
@@ -125,7 +125,7 @@ TEST_F(Schedule, a_request_begins_no_earlier_than_its_reader_was_through_with_th
   EXPECT_EQ(next().modelled - due.modelled, 10ms);
 }
 
-TEST_F(Schedule, noise_of_a_cost_that_is_right_in_the_mean_changes_nothing) {
+TEST_F(RepliesInOrder, noise_of_a_cost_that_is_right_in_the_mean_changes_nothing) {
   schedule.set_cost({30us, 20us, 0, 10us});
   TimePoint first;
   for (int i = 0; i < 1000; ++i) {
@@ -141,7 +141,7 @@ TEST_F(Schedule, noise_of_a_cost_that_is_right_in_the_mean_changes_nothing) {
   EXPECT_LE(took, 1000 * 10ms + 30us);
 }
 
-TEST_F(Schedule, who_is_back_before_its_answer_was_noted_was_through_with_it) {
+TEST_F(RepliesInOrder, who_is_back_before_its_answer_was_noted_was_through_with_it) {
   read(1, 0);
   const ReplySchedule::Due due = next();
   now += 300us;
@@ -152,7 +152,7 @@ TEST_F(Schedule, who_is_back_before_its_answer_was_noted_was_through_with_it) {
   EXPECT_EQ(next_at(), 30ms);
 }
 
-TEST_F(Schedule, data_that_are_later_than_the_device_are_waited_for) {
+TEST_F(RepliesInOrder, data_that_are_later_than_the_device_are_waited_for) {
   read(1, 0);
   const ReplySchedule::Due due = *[&] {
     now = *schedule.next();
@@ -164,7 +164,7 @@ TEST_F(Schedule, data_that_are_later_than_the_device_are_waited_for) {
   EXPECT_EQ(next_at(), 25ms);
 }
 
-TEST_F(Schedule, another_reader_gets_back_nothing) {
+TEST_F(RepliesInOrder, another_reader_gets_back_nothing) {
   read(1, 1000, 1);
   const ReplySchedule::Due due = next();
   now += 300us;
@@ -173,7 +173,7 @@ TEST_F(Schedule, another_reader_gets_back_nothing) {
   EXPECT_EQ(next_at(), 22ms + 300us);
 }
 
-TEST_F(Schedule, an_unknown_reader_gets_back_nothing) {
+TEST_F(RepliesInOrder, an_unknown_reader_gets_back_nothing) {
   read(1, 1000, 0);
   const ReplySchedule::Due due = next();
   now += 300us;
@@ -182,7 +182,7 @@ TEST_F(Schedule, an_unknown_reader_gets_back_nothing) {
   EXPECT_EQ(next_at(), 22ms + 300us);
 }
 
-TEST_F(Schedule, one_late_answer_is_given_back_once) {
+TEST_F(RepliesInOrder, one_late_answer_is_given_back_once) {
   read(1, 0);
   const ReplySchedule::Due due = next();
   now += 300us;
@@ -193,7 +193,7 @@ TEST_F(Schedule, one_late_answer_is_given_back_once) {
   EXPECT_EQ(next_at(), 20ms + 300us);
 }
 
-TEST_F(Schedule, a_long_stop_is_not_made_good_but_told) {
+TEST_F(RepliesInOrder, a_long_stop_is_not_made_good_but_told) {
   read(1, 1000);
   const ReplySchedule::Due due = next();
   now += 100ms;
@@ -204,7 +204,7 @@ TEST_F(Schedule, a_long_stop_is_not_made_good_but_told) {
   EXPECT_EQ(next().modelled - kBegin, 11ms + 80ms + 11ms);
 }
 
-TEST_F(Schedule, a_thousand_late_answers_take_as_long_as_on_time) {
+TEST_F(RepliesInOrder, a_thousand_late_answers_take_as_long_as_on_time) {
   for (uintptr_t i = 0; i < 1000; ++i) {
     read(i + 1, 1000);
     const ReplySchedule::Due due = next();
@@ -214,12 +214,12 @@ TEST_F(Schedule, a_thousand_late_answers_take_as_long_as_on_time) {
   EXPECT_EQ(now - kBegin, 11s + 70us);
 }
 
-TEST_F(Schedule, requests_of_one_time_are_answered_in_their_order) {
+TEST_F(RepliesInOrder, requests_of_one_time_are_answered_in_their_order) {
   for (uintptr_t i = 1; i <= 5; ++i) read(i, 0);
   for (uintptr_t i = 1; i <= 5; ++i) EXPECT_EQ(next().request, request(i));
 }
 
-TEST_F(Schedule, readers_that_are_gone_do_not_stay) {
+TEST_F(RepliesInOrder, readers_that_are_gone_do_not_stay) {
   for (uintptr_t i = 1; i <= 10'000; ++i) {
     read(i, 0, static_cast<pid_t>(i));
     const ReplySchedule::Due due = next();

@@ -12,11 +12,11 @@
 namespace stoker {
 namespace {
 
-struct Files : testing::Test {
+struct RunFilesOnDisk : testing::Test {
   TemporaryDirectory root;
 };
 
-TEST_F(Files, a_table_has_numbers_and_gaps) {
+TEST_F(RunFilesOnDisk, a_table_has_numbers_and_gaps) {
   root.write("t.csv", "step,loss\n10,0.5\n20,\n30,1e-3\n40");
   const Table table = Table::read(root / "t.csv");
   EXPECT_EQ(table.names(), (std::vector<std::string>{"step", "loss"}));
@@ -26,12 +26,12 @@ TEST_F(Files, a_table_has_numbers_and_gaps) {
   EXPECT_EQ(Table::read(root / "absent.csv").rows(), 0u);
 }
 
-TEST_F(Files, what_is_no_finite_number_was_not_measured) {
+TEST_F(RunFilesOnDisk, what_is_no_finite_number_was_not_measured) {
   const Table table = Table::parse("loss\nnan\n-inf\n1\n", "t.csv");
   EXPECT_EQ(table.column("loss"), (Table::Column{std::nullopt, std::nullopt, 1}));
 }
 
-TEST_F(Files, what_is_no_table_is_an_error) {
+TEST_F(RunFilesOnDisk, what_is_no_table_is_an_error) {
   root.write("t.csv", "a,b\n1,x\n");
   EXPECT_EQ(error_of([&] { Table::read(root / "t.csv"); }),
             root / "t.csv" + ": 'x' is no number; is it a file of stoker's?");
@@ -40,7 +40,7 @@ TEST_F(Files, what_is_no_table_is_an_error) {
             root / "u.csv" + ": a line has 1 fields, its header 2");
 }
 
-TEST_F(Files, the_newest_run_of_a_folder) {
+TEST_F(RunFilesOnDisk, the_newest_run_of_a_folder) {
   EXPECT_EQ(newest_run(root / "", true), root / "");
   for (const char* name : {"b", "a", "c"}) {
     root.write(std::string(name) + "/config.yaml", "{}");
@@ -59,7 +59,7 @@ TEST_F(Files, the_newest_run_of_a_folder) {
 }
 
 // More than is read at once.
-TEST_F(Files, a_table_of_any_length_is_read_row_by_row) {
+TEST_F(RunFilesOnDisk, a_table_of_any_length_is_read_row_by_row) {
   constexpr int kRows = 300'000;
   std::string text = "step,loss\n";
   for (int i = 0; i < kRows; ++i) text += std::to_string(i) + ",0.25\n";
@@ -79,7 +79,7 @@ TEST_F(Files, a_table_of_any_length_is_read_row_by_row) {
             std::string::npos);
 }
 
-TEST_F(Files, a_run_is_read_from_its_directory) {
+TEST_F(RunFilesOnDisk, a_run_is_read_from_its_directory) {
   root.write("summary.json", R"({"steps": 3})");
   root.write("environment.json", R"({"cpu": "x"})");
   root.write("config.yaml", "run: {}\n");
@@ -93,7 +93,7 @@ TEST_F(Files, a_run_is_read_from_its_directory) {
   EXPECT_EQ(read_run_outcome(root.path()).steps.rows(), 0u);
 }
 
-TEST_F(Files, a_directory_without_a_summary_is_no_run) {
+TEST_F(RunFilesOnDisk, a_directory_without_a_summary_is_no_run) {
   EXPECT_EQ(error_of([&] { read_run(root.path()); }),
             root / "summary.json" + " is missing: name the directory of a run that has ended");
   root.write("summary.json", "{");

@@ -16,12 +16,12 @@ using Shares = std::vector<std::pair<Doing, double>>;
 
 // A program of ten seconds, in which every thread does the same all the time.
 //
-//   Watched program;
+//   WatchedProgram program;
 //   program.process(1, 0, {"python3", "a.py"}, {{Doing::on_core, 0.2}, {Doing::on_pipe, 0.8}});
-struct Watched {
+struct WatchedProgram {
   ProgramSamples samples;
 
-  Watched() {
+  WatchedProgram() {
     samples.seconds = 10;
     samples.looks = 200;
     for (int i = 1; i <= 20; ++i) {
@@ -70,7 +70,7 @@ TEST(ProgramRoles, behind_launchers_the_program_decides_and_its_workers_are_no_r
   EXPECT_TRUE(launches_by_name({"python3", "-m", "torch.distributed.run", "a.py"}));
   EXPECT_TRUE(launches_by_name({"python3", "/usr/bin/torchrun", "a.py"}));
   EXPECT_FALSE(launches_by_name({"python3", "train.py"}));
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, {"sh", "-c", "python3 train.py"}, {{Doing::on_children, 1}});
   program.process(2, 1, kTrain, kWaitsForWorkers);
   program.process(3, 2, kTrain, {{Doing::in_file, 1}});
@@ -82,7 +82,7 @@ TEST(ProgramRoles, behind_launchers_the_program_decides_and_its_workers_are_no_r
 }
 
 TEST(ProgramRoles, who_only_waits_for_its_children_to_end_has_started_ranks) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, {{Doing::on_core, 0.02}, {Doing::on_children, 0.98}});
   program.process(2, 1, kTrain, {{Doing::on_core, 1}});
   program.process(3, 1, kTrain, {{Doing::on_core, 1}});
@@ -92,7 +92,7 @@ TEST(ProgramRoles, who_only_waits_for_its_children_to_end_has_started_ranks) {
 }
 
 TEST(ProgramVerdict, workers_that_are_blocked_in_files_are_storage) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, kWaitsForWorkers);
   program.process(2, 1, kTrain, {{Doing::in_file, 0.8}, {Doing::on_core, 0.2}});
   program.samples.blocked = {{"/usr/lib/x.so", "ext4 a at /", Doing::in_file, 9},
@@ -108,19 +108,19 @@ TEST(ProgramVerdict, workers_that_are_blocked_in_files_are_storage) {
 }
 
 TEST(ProgramVerdict, workers_on_cores_are_decoding_and_workers_without_are_too_few_cores) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, kWaitsForWorkers);
   program.process(2, 1, kTrain,
                   {{Doing::in_file, 0.2}, {Doing::on_core, 0.7}, {Doing::for_core, 0.1}});
   EXPECT_EQ(program.judge().bound, Bound::workers);
-  Watched crowded;
+  WatchedProgram crowded;
   crowded.process(1, 0, kTrain, kWaitsForWorkers);
   crowded.process(2, 1, kTrain, {{Doing::on_core, 0.3}, {Doing::for_core, 0.7}});
   EXPECT_EQ(crowded.judge().bound, Bound::cores);
 }
 
 TEST(ProgramVerdict, other_threads_work_for_the_main_one_as_well) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, {{Doing::on_lock, 1}});
   program.thread(11, {{Doing::in_file, 0.9}, {Doing::on_core, 0.1}});
   program.thread(12, {{Doing::asleep, 1}});
@@ -128,17 +128,17 @@ TEST(ProgramVerdict, other_threads_work_for_the_main_one_as_well) {
 }
 
 TEST(ProgramVerdict, idle_workers_mean_that_the_main_process_decides) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, {{Doing::on_core, 0.9}, {Doing::on_pipe, 0.1}});
   program.process(2, 1, kTrain, {{Doing::in_file, 0.1}, {Doing::on_pipe, 0.9}});
   EXPECT_EQ(program.judge().bound, Bound::main_process);
-  Watched sleeps;
+  WatchedProgram sleeps;
   sleeps.process(1, 0, kTrain, {{Doing::asleep, 0.9}, {Doing::in_file, 0.1}});
   EXPECT_EQ(sleeps.judge().bound, Bound::main_process);
 }
 
 TEST(ProgramVerdict, reads_that_copy_from_memory_are_not_storage) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, {{Doing::on_core, 1}});
   ProgramIo io;
   io.copied_s = 9;
@@ -148,14 +148,14 @@ TEST(ProgramVerdict, reads_that_copy_from_memory_are_not_storage) {
 }
 
 TEST(ProgramVerdict, a_busy_gpu_explains_a_main_thread_that_waits_for_it_by_spinning) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, {{Doing::on_core, 0.95}, {Doing::on_pipe, 0.05}});
   for (SampleWindow& window : program.samples.windows) window.gpu_busy = 0.9;
   EXPECT_EQ(program.judge().bound, Bound::gpu);
 }
 
 TEST(ProgramVerdict, a_server_is_not_a_rank) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, {{Doing::on_core, 0.1}, {Doing::on_socket, 0.9}});
   program.samples.blocked = {{"10.0.0.1:443", "", Doing::on_socket, 9}};
   const ProgramVerdict verdict = program.judge();
@@ -164,7 +164,7 @@ TEST(ProgramVerdict, a_server_is_not_a_rank) {
 }
 
 TEST(ProgramVerdict, ranks_wait_for_the_one_that_is_slow_whatever_makes_it_so) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, {"torchrun", "train.py"}, {{Doing::asleep, 1}});
   program.process(2, 1, kTrain, {{Doing::on_core, 0.3}, {Doing::on_socket, 0.7}});
   program.process(3, 1, kTrain, {{Doing::on_core, 0.2}, {Doing::in_file, 0.8}});
@@ -176,7 +176,7 @@ TEST(ProgramVerdict, ranks_wait_for_the_one_that_is_slow_whatever_makes_it_so) {
 }
 
 TEST(ProgramVerdict, ranks_that_all_read_are_held_up_by_storage) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, {"torchrun", "train.py"}, {{Doing::asleep, 1}});
   for (pid_t pid = 2; pid < 4; ++pid) {
     program.process(pid, 1, kTrain,
@@ -186,7 +186,7 @@ TEST(ProgramVerdict, ranks_that_all_read_are_held_up_by_storage) {
 }
 
 TEST(ProgramVerdict, of_what_was_hardly_seen_nothing_is_said) {
-  Watched program;
+  WatchedProgram program;
   EXPECT_EQ(program.judge().bound, std::nullopt);
   EXPECT_FALSE(program.judge().what.empty());
   program.process(1, 0, kTrain, {{Doing::on_core, 1}});
@@ -195,7 +195,7 @@ TEST(ProgramVerdict, of_what_was_hardly_seen_nothing_is_said) {
 }
 
 TEST(VerdictRecord, the_record_and_the_text_say_the_same) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, {"python3", "tra\xffin.py"}, kWaitsForWorkers);
   program.process(2, 1, kTrain, {{Doing::in_file, 1}});
   program.samples.blocked = {{"/data/\x1b[1m.jpg", "ext4 a at /", Doing::in_file, 4}};
@@ -215,7 +215,7 @@ TEST(VerdictRecord, the_record_and_the_text_say_the_same) {
 }
 
 TEST(VerdictRecord, a_file_that_blocked_has_its_calls_however_many_files_took_longer) {
-  Watched program;
+  WatchedProgram program;
   program.process(1, 0, kTrain, {{Doing::in_file, 1}});
   program.samples.blocked = {{"/data/slow.jpg", "ext4 a at /", Doing::in_file, 4}};
   ProgramIo io;

@@ -17,7 +17,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-std::string refused(const std::string& yaml) {
+std::string refusal_of(const std::string& yaml) {
   const auto read = [&] { simulation_of(yaml); };
   EXPECT_EQ(code_of(read), ExitCode::config);
   return error_of(read);
@@ -51,31 +51,31 @@ TEST(SimulationInputs, say_where_each_is_from) {
 }
 
 TEST(SimulationInputs, are_read_strictly) {
-  EXPECT_THAT(refused(std::string(kData) + "machine: {node: 4}\n"),
+  EXPECT_THAT(refusal_of(std::string(kData) + "machine: {node: 4}\n"),
               HasSubstr("did you mean 'nodes'?"));
-  EXPECT_THAT(refused("machine: {nodes: 4}\n"), HasSubstr("workload"));
-  EXPECT_THAT(refused("workload: {data: {samples: 100, tier: dta}}\nmachine: {storage: {data: "
+  EXPECT_THAT(refusal_of("machine: {nodes: 4}\n"), HasSubstr("workload"));
+  EXPECT_THAT(refusal_of("workload: {data: {samples: 100, tier: dta}}\nmachine: {storage: {data: "
                       "{profile: hdd}}}\n"),
               HasSubstr("did you mean 'data'?"));
-  EXPECT_THAT(refused(std::string(kData) + "machine: {storage: {data: {read_mb_per_s: 5}}}\n"),
+  EXPECT_THAT(refusal_of(std::string(kData) + "machine: {storage: {data: {read_mb_per_s: 5}}}\n"),
               HasSubstr("write_mb_per_s"));
   EXPECT_THAT(
-      refused(std::string(kData) + "machine: {storage: {data: {profile: hdd, stripe_count: 2}}}\n"),
+      refusal_of(std::string(kData) + "machine: {storage: {data: {profile: hdd, stripe_count: 2}}}\n"),
       HasSubstr("'stripe_count' must be at most stripes"));
 }
 
 TEST(SimulationInputs, refuse_what_cannot_be) {
-  EXPECT_THAT(refused("workload: {data: {samples: 10}}\n"),
+  EXPECT_THAT(refusal_of("workload: {data: {samples: 10}}\n"),
               HasSubstr("a batch_size of at most data.samples"));
-  EXPECT_THAT(refused(std::string(kData) + "machine: {nodes: 65}\n"),
+  EXPECT_THAT(refusal_of(std::string(kData) + "machine: {nodes: 65}\n"),
               HasSubstr("at least one sample for each rank"));
-  EXPECT_THAT(refused("workload: {data: {samples: 100, whole_files: true}, loader: {type: "
+  EXPECT_THAT(refusal_of("workload: {data: {samples: 100, whole_files: true}, loader: {type: "
                       "prefetched, workers: 2}}\n"),
               HasSubstr("workers: 1"));
-  EXPECT_THAT(refused("workload: {data: {samples: 100}, checkpoint: {type: direct, slow: "
+  EXPECT_THAT(refusal_of("workload: {data: {samples: 100}, checkpoint: {type: direct, slow: "
                       "s}}\nmachine: {storage: {s: {profile: hdd}}}\n"),
               HasSubstr("bytes of a set"));
-  EXPECT_THAT(refused("workload: {data: {samples: 100}, loader: {type: lmdbio}}\n"),
+  EXPECT_THAT(refusal_of("workload: {data: {samples: 100}, loader: {type: lmdbio}}\n"),
               HasSubstr("loader"));
 }
 

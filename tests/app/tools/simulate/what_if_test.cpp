@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-SimulationInputs small(const std::string& machine = "") {
+SimulationInputs small_inputs(const std::string& machine = "") {
   SmallSimulation small{.loader = "{type: prefetched, batch_size: 4, workers: 2}",
                         .data = "tier: data, "};
   small.machine = machine + "storage: {data: {profile: hdd}}, ";
@@ -20,16 +20,16 @@ SimulationInputs small(const std::string& machine = "") {
 }
 
 std::string refused_knobs(const std::string& knobs, const std::string& machine = "") {
-  const auto turn = [&] { turned(small(machine), knobs); };
+  const auto turn = [&] { turned(small_inputs(machine), knobs); };
   EXPECT_EQ(code_of(turn), ExitCode::config);
   return error_of(turn);
 }
 
 TEST(WhatIf, a_factor_is_one_of_speed) {
-  const SimulationOptions options = turned(small(), "decode=2x,compute=4x,storage=2x").options;
+  const SimulationOptions options = turned(small_inputs(), "decode=2x,compute=4x,storage=2x").options;
   EXPECT_DOUBLE_EQ(options.workload.costs.decode_ms, 5);
   EXPECT_DOUBLE_EQ(options.workload.costs.step_ms, 25);
-  const TierCosts before = small().options.machine.storage.at("data").figures.costs();
+  const TierCosts before = small_inputs().options.machine.storage.at("data").figures.costs();
   const TierCosts after = options.machine.storage.at("data").figures.costs();
   EXPECT_DOUBLE_EQ(after.read_bytes_per_s, 2 * before.read_bytes_per_s);
   EXPECT_NEAR(seconds(after.seek), seconds(before.seek) / 2, 1e-9);
@@ -37,15 +37,15 @@ TEST(WhatIf, a_factor_is_one_of_speed) {
 }
 
 TEST(WhatIf, ranks_fill_one_node_or_take_more_nodes) {
-  EXPECT_EQ(turned(small(), "ranks=4").options.machine.ranks_per_node, 4);
+  EXPECT_EQ(turned(small_inputs(), "ranks=4").options.machine.ranks_per_node, 4);
   const SimulationOptions options =
-      turned(small("nodes: 2, ranks_per_node: 2, "), "ranks=4").options;
+      turned(small_inputs("nodes: 2, ranks_per_node: 2, "), "ranks=4").options;
   EXPECT_EQ(options.machine.nodes, 2);
   EXPECT_THAT(refused_knobs("ranks=3", "nodes: 2, ranks_per_node: 2, "), HasSubstr("no multiple"));
 }
 
 TEST(WhatIf, the_loader_is_turned_as_by_its_options) {
-  const SimulationOptions options = turned(small(), "workers=2x,prefetch=5,batch=8").options;
+  const SimulationOptions options = turned(small_inputs(), "workers=2x,prefetch=5,batch=8").options;
   const LoaderOptions loader = simulated_loader(options.workload);
   EXPECT_EQ(thread_count(loader.workers), 4);
   EXPECT_EQ(loader.prefetch_batches, 5);
@@ -63,7 +63,7 @@ TEST(WhatIf, a_knob_that_is_named_again_is_another_row) {
 }
 
 TEST(WhatIf, cores_are_a_number) {
-  EXPECT_EQ(turned(small(), "cores=16").options.machine.cores, 16);
+  EXPECT_EQ(turned(small_inputs(), "cores=16").options.machine.cores, 16);
   EXPECT_THAT(refused_knobs("cores=2x"), HasSubstr("a whole number"));
 }
 

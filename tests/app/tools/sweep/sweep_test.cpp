@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string error(const std::string& text) {
+std::string plan_error(const std::string& text) {
   const std::string what = error_of([&] { options_of(text); });
   const std::string path = ::testing::TempDir() + "sweep.yaml";
   return what.starts_with(path) ? what.substr(path.size()) : what;
@@ -93,30 +93,30 @@ TEST(SweepPlan, a_cell_that_is_wrong_is_named) {
 
 TEST(SweepOptions, messages_have_places) {
   const std::string text = "name: t\nbase: b\nmatrix: {tier: [hdd, ssd], w: [1, 2]}\n";
-  EXPECT_EQ(error(text + "repeats: 2\n"), ":4:1: unknown key 'repeats' (did you mean 'repeat'?)");
-  EXPECT_EQ(error(text + "exclude: [{tir: hdd}]\n"),
+  EXPECT_EQ(plan_error(text + "repeats: 2\n"), ":4:1: unknown key 'repeats' (did you mean 'repeat'?)");
+  EXPECT_EQ(plan_error(text + "exclude: [{tir: hdd}]\n"),
             ":4:12: exclude.0: 'tir' is no axis of the matrix (did you mean 'tier'?)");
-  EXPECT_EQ(error(text + "exclude: [{tier: hd}]\n"),
+  EXPECT_EQ(plan_error(text + "exclude: [{tier: hd}]\n"),
             ":4:18: exclude.0: 'tier' has no value 'hd' (did you mean 'hdd'?)");
   EXPECT_EQ(
-      error(text + "plots: [{title: x, x: workers, y: v}]\n"),
+      plan_error(text + "plots: [{title: x, x: workers, y: v}]\n"),
       ":4:23: plots.0: 'x' must be an axis of the matrix or time, got 'workers' (known: tier, w, "
       "time)");
   EXPECT_EQ(
-      error(text + "plots: [{title: x, x: w, y: v}]\n"),
+      plan_error(text + "plots: [{title: x, x: w, y: v}]\n"),
       ":4:9: plots.0: axis 'tier' is neither x nor in series: name it there, or say one value "
       "of it in where");
-  EXPECT_EQ(error(text + "findings: [{name: f, value: v, of: {tier: hdd}, at_most: 1}]\n"),
+  EXPECT_EQ(plan_error(text + "findings: [{name: f, value: v, of: {tier: hdd}, at_most: 1}]\n"),
             ":4:36: findings.0: 'of' must name one cell: it says no single value for 'w'");
-  EXPECT_EQ(error(text + "findings: [{name: f, value: v, of: {tier: hdd, w: 1}}]\n"),
+  EXPECT_EQ(plan_error(text + "findings: [{name: f, value: v, of: {tier: hdd, w: 1}}]\n"),
             ":4:12: findings.0: give 'published', 'at_most' or 'at_least': a statement can fail");
-  EXPECT_EQ(error(text + "drop_first: true\n"),
+  EXPECT_EQ(plan_error(text + "drop_first: true\n"),
             ":4:13: 'drop_first' leaves nothing: repeat at least twice");
-  EXPECT_EQ(error(text + "command: trian\n"),
+  EXPECT_EQ(plan_error(text + "command: trian\n"),
             ":4:10: 'command' must be train, launch, simulate, or bench with its sub-command, got "
             "'trian' (did "
             "you mean 'train'?)");
-  EXPECT_EQ(error("name: t\nbase: b\nmatrix: {w: [1, 1]}\n"),
+  EXPECT_EQ(plan_error("name: t\nbase: b\nmatrix: {w: [1, 1]}\n"),
             ":3:13: matrix: 'w' has the value '1' twice");
 }
 
