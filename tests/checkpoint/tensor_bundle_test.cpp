@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "io/checkpoint/restoring/read_bundle.h"
 #include "io/core/crc32c.h"
 #include "io/core/wire/protobuf.h"
 #include "io/core/wire/sorted_table.h"
