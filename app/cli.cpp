@@ -22,7 +22,6 @@
 #include "app/process/error_text.h"
 #include "app/process/version.h"
 #include "io/core/error.h"
-#include "io/core/system/shortage.h"
 #include "io/core/system/standard_streams.h"
 
 namespace stoker {

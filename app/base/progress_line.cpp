@@ -7,7 +7,6 @@
 #include <chrono>
 
 #include "io/core/system/standard_streams.h"
-#include "io/core/system/terminal.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

@@ -11,12 +11,11 @@
 #include "io/distributed/distributed_options.h"
 #include "io/experiment/data_options.h"
 #include "io/loader/loader.h"
-#include "io/metrics/io_profile/io_recorder_options.h"
+#include "io/metrics/io_sessions.h"
 #include "io/metrics/run_meter.h"
 #include "io/metrics/sink.h"
 #include "models/networks/model.h"
-#include "models/objectives/loss.h"
-#include "models/objectives/metric.h"
+#include "models/objectives/objective.h"
 #include "models/optimizers/optimizer.h"
 
 namespace stoker {

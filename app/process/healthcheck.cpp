@@ -7,7 +7,6 @@
 
 #include "io/core/text/json.h"
 #include "io/http/address.h"
-#include "io/http/client.h"
 #include "io/http/transport.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "io/core/notify.h"
+#include "io/core/error.h"
 
 namespace spdlog {
 class logger;

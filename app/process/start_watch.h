@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "io/core/ticker.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/core/batch.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/sinks/output_file.h"
 
 namespace stoker {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/system/file_lock.h"
+#include "io/core/system/neighbours.h"
 
 namespace stoker {
 namespace {

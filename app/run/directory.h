@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/experiment/experiment_options.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/core/ranks/rank_group.h"
 #include "io/core/system/file.h"
 

@@ -14,7 +14,7 @@
 #include "io/core/config/plugin.h"
 #include "io/core/error.h"
 #include "io/device/cuda_library.h"
-#include "io/device/frame_decoder.h"
+#include "io/device/frame_upload.h"
 #include "io/storage/uring_queue.h"
 
 namespace stoker {

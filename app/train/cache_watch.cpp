@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/core/text/plural.h"
-#include "io/metrics/cache_verdict.h"
+#include "io/core/text/text.h"
 #include "io/metrics/hub.h"
+#include "io/metrics/record/run_record.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/page_cache.h"
 

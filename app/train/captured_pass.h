@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "io/device/step_graph.h"
+#include "io/device/device.h"
 
 namespace stoker {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/metrics/run_meter.h"
-#include "models/objectives/metric.h"
+#include "models/objectives/objective.h"
 
 namespace stoker {
 

@@ -16,7 +16,7 @@
 #include "io/core/system/standard_streams.h"
 #include "io/distributed/tcp_store.h"
 #include "io/metrics/clock.h"
-#include "io/metrics/io_profile/io_trigger.h"
+#include "io/metrics/io_sessions.h"
 
 namespace stoker {
 namespace {

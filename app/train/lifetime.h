@@ -7,9 +7,9 @@
 #include <string>
 
 #include "app/experiment/experiment_options.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/core/ticker.h"
+#include "io/core/threads.h"
 #include "io/metrics/course/goodput.h"
 #include "io/metrics/hub.h"
 

@@ -8,8 +8,8 @@
 #include "io/device/device.h"
 #include "io/metrics/idle.h"
 #include "io/metrics/ledger.h"
-#include "io/metrics/rate.h"
 #include "io/metrics/record/run_record.h"
+#include "io/metrics/spread.h"
 
 namespace stoker {
 

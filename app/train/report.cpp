@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "app/process/version.h"
-#include "io/core/system/terminal.h"
+#include "io/core/system/standard_streams.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/experiment/run_plan.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/record_json.h"

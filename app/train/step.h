@@ -12,8 +12,7 @@
 #include "io/device/input_transform.h"
 #include "io/distributed/peers.h"
 #include "io/metrics/run_totals.h"
-#include "models/objectives/loss.h"
-#include "models/objectives/metric.h"
+#include "models/objectives/objective.h"
 #include "models/optimizers/back_buffer.h"
 
 namespace stoker {

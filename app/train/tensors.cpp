@@ -16,7 +16,7 @@
 
 #include "io/core/error.h"
 #include "io/core/random.h"
-#include "io/device/device_copies.h"
+#include "io/device/device.h"
 
 namespace stoker {
 namespace {

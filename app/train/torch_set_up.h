@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/experiment/experiment_options.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/device/device.h"
 
 namespace stoker {

@@ -21,11 +21,10 @@
 #include "app/train/trainer.h"
 #include "app/train/wait_watch.h"
 #include "app/train/windows/io_window.h"
-#include "io/core/interruption.h"
 #include "io/core/system/standard_streams.h"
-#include "io/core/system/terminal.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
+#include "io/core/threads.h"
 #include "io/distributed/peers.h"
 
 namespace stoker {

@@ -14,13 +14,12 @@
 #include "app/train/ranks/agreement.h"
 #include "app/train/report.h"
 #include "app/train/torch_set_up.h"
-#include "io/core/interruption.h"
-#include "io/core/system/shortage.h"
+#include "io/core/error.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
-#include "io/core/ticker.h"
-#include "io/metrics/cache_verdict.h"
+#include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/metrics/hub.h"
+#include "io/metrics/record/run_record.h"
 
 namespace stoker {
 namespace {

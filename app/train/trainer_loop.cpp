@@ -20,7 +20,7 @@
 
 #include "app/train/ranks/across_ranks.h"
 #include "app/train/trainer.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {

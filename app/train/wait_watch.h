@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "io/core/notify.h"
-#include "io/core/ticker.h"
+#include "io/core/error.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 

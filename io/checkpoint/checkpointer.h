@@ -10,11 +10,11 @@
 
 #include "io/checkpoint/restoring/loaded_state.h"
 #include "io/checkpoint/saving/snapshot.h"
-#include "io/checkpoint/sets/collective.h"
 #include "io/core/config/registry.h"
-#include "io/core/notify.h"
-#include "io/metrics/checkpoint_report.h"
+#include "io/core/error.h"
+#include "io/core/ranks/rank_group.h"
 #include "io/metrics/clock.h"
+#include "io/metrics/run_facts.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

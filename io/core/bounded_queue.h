@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 
@@ -49,7 +49,7 @@ class BoundedQueue {
 
   // Takes the first item. Blocks while the queue is empty and open. Empty: it is closed and
   // drained. Rethrows the error of close() instead, once the items before it are taken; each
-  // consumer gets it. Interrupted (io/core/interruption.h): nothing was taken.
+  // consumer gets it. Interrupted (io/core/threads.h): nothing was taken.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     wait_interruptibly(changed_, lock, [&] { return closed_ || !items_.empty(); });

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <exception>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -96,5 +99,20 @@ class BadSample final : public std::runtime_error {
  private:
   BadReason reason_;
 };
+
+// What an exception means that is not an Error: ExitCode::environment, with what to do, where
+// memory, threads, or what an IoError would be for, ran short. Empty: it is a bug of ours.
+std::optional<Error> shortage(const std::exception& exception);
+
+// The process has no descriptor or memory left for the operation: that says nothing of its file.
+bool is_shortage(const IoError& error);
+
+// How a component tells the user something that is not an error ("ignored 1 file that is no
+// image"). One call is one line of the log.
+//
+// Called from the thread that constructs or starts the component, never from a worker. Exception: a
+// tier that has to go on with less than it was asked for says so when it finds out, on any thread;
+// so what is passed must be safe to call from any thread, and must outlive the component.
+using Notify = std::function<void(const std::string&)>;
 
 }  // namespace stoker

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/storage/storage.h"
 
 // Labels and the names of classes, of formats whose samples say either. Any thread.
@@ -47,5 +47,12 @@ void check_first_label(const LabelUses& labels, size_t classes, int64_t first);
 // options say a sample's class.
 void remark_classes(const std::vector<std::string>& classes, const LabelUses& labels, bool numbered,
                     const std::string& rule, const Notify& notify);
+
+// What can hardly be meant, and trains all the same. Pure but for what is told; any thread.
+
+// Tells, a line for each: that there is one class alone, that classes differ in the case of letters
+// or in blanks alone, that a class has no name, that all are numbers in the order of text ("10"
+// before "2"), or named as the parts of a data set.
+void doubt_classes(const std::vector<std::string>& classes, const Notify& notify);
 
 }  // namespace stoker

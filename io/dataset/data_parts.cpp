@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include "io/core/error.h"
-#include "io/core/text/letters.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

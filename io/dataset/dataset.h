@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/core/config/config.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/core/stored_array.h"
 #include "io/storage/storage.h"
 

@@ -10,8 +10,7 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/idle_pool.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/kept_pixels.h"
 #include "io/decoder/decoder.h"

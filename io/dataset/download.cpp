@@ -17,7 +17,7 @@
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/core/system/file_lock.h"
+#include "io/core/system/neighbours.h"
 #include "io/http/transport.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/dataset/download.h"
 #include "io/storage/storage.h"
 

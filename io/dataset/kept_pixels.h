@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/core/system/memory.h"
-#include "io/storage/mapped_file.h"
+#include "io/storage/file_tree.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

@@ -11,8 +11,8 @@
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/kept_pixels.h"
-#include "io/dataset/packed_index.h"
-#include "io/dataset/whole_files.h"
+#include "io/dataset/shards/tier_reads.h"
+#include "io/dataset/signed_index.h"
 #include "io/storage/keys.h"
 
 namespace stoker {

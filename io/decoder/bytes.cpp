@@ -7,7 +7,7 @@
 #include "io/core/error.h"
 #include "io/decoder/augment.h"
 #include "io/decoder/decoder_options.h"
-#include "io/decoder/normalise.h"
+#include "io/decoder/pixels.h"
 #include "io/decoder/resample/resample.h"
 #include "io/decoder/resize.h"
 

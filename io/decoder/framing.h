@@ -3,11 +3,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "io/core/frame_header.h"
+#include "io/core/sample_spec.h"
 #include "io/core/system/memory.h"
 #include "io/decoder/decoder_options.h"
+#include "io/decoder/jpeg_codec.h"
 #include "io/decoder/jpeg_header.h"
-#include "io/decoder/pixel_rows.h"
+#include "io/decoder/pixels.h"
 #include "io/decoder/transform.h"
 
 namespace stoker {
@@ -17,7 +18,7 @@ namespace stoker {
 enum class OnDevice { nothing, resize, decode };
 EnumNames<OnDevice> enum_names(OnDevice);
 
-// The options of decoders that can hand out frames (io/core/frame_header.h). A value. With
+// The options of decoders that can hand out frames (io/core/sample_spec.h). A value. With
 // on_device: nothing they are those of any decoder.
 struct FramedOptions : ImageOptions {
   OnDevice on_device = OnDevice::nothing;
@@ -87,6 +88,26 @@ class Framing {
 
   const FramedOptions options_;
   const size_t capacity_;
+};
+
+// A frame -> the sample that the loader would have made, bit for bit, by the same resizer and
+// codec. For devices without kernels of their own. One thread at a time; keeps its memory from
+// frame to frame.
+//
+// A frame lies where the loader put it: its header (FrameHeader), then what the header says. It is
+// not changed, and not referred to after the call.
+class FrameReader {
+ public:
+  // Samples are size x size RGB pixels.
+  explicit FrameReader(int64_t size);
+  // Writes one sample. Throws BadSample: encoded data that turn out to be damaged.
+  void read(const uint8_t* frame, uint8_t* out);
+
+ private:
+  JpegCodec codec_;
+  Transform bilinear_;
+  Transform antialias_;
+  Buffer rgb_;
 };
 
 }  // namespace stoker

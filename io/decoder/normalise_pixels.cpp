@@ -3,7 +3,7 @@
 #include <bit>
 #include <type_traits>
 
-#include "io/decoder/normalise.h"
+#include "io/decoder/pixels.h"
 
 #if defined(__x86_64__)
 #include "io/decoder/avx512.h"

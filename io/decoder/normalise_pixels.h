@@ -11,7 +11,7 @@ struct Bf16 {
   uint16_t bits = 0;
 };
 
-// `pixels` interleaved RGB pixels -> normalised values (normalise.h) in one pass: value c of pixel
+// `pixels` interleaved RGB pixels -> normalised values (pixels.h) in one pass: value c of pixel
 // i becomes out[i + c * plane], or out[3 * i + c] where `plane` is kInterleaved. The same values on
 // every processor. Floats in planes are streamed where `store` says so and all planes are aligned
 // to 32 bytes; end_streams() then makes them visible. Pure functions; any thread. The caller owns

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/stream_copy.h"
+#include "io/core/system/memory.h"
 #include "io/decoder/decoder_options.h"
 
 namespace stoker {

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "io/core/error.h"
-#include "io/core/stream_copy.h"
+#include "io/core/system/memory.h"
 #include "io/decoder/decoder_options.h"
 #include "io/decoder/file_kind.h"
-#include "io/decoder/pixel_rows.h"
+#include "io/decoder/pixels.h"
 #include "io/decoder/transform.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "io/decoder/pixel_rows.h"
+#include "io/decoder/pixels.h"
 #include "io/decoder/resample/resample.h"
 
 namespace stoker {
@@ -41,7 +41,7 @@ class Resizer {
   // to the caller. Asks for the image's rows from the top to the bottom, each at most once.
   void resize(PixelRows& image, const Geometry& geometry, uint8_t* out,
               Store store = Store::cached);
-  // The same pixels, normalised (normalise.h): three planes of floats without padding, R, G and B.
+  // The same pixels, normalised (pixels.h): three planes of floats without padding, R, G and B.
   // They are streamed where the alignment allows it, and visible when the call returns.
   void resize(PixelRows& image, const Geometry& geometry, float* planes);
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "io/decoder/color_jitter.h"
+#include "io/decoder/augment.h"
 
 namespace stoker {
 namespace {

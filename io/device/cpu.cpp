@@ -2,7 +2,7 @@
 
 #include "io/core/system/memory.h"
 #include "io/core/system/usable_cores.h"
-#include "io/device/host_memory.h"
+#include "io/device/device.h"
 
 namespace stoker {
 namespace {

@@ -2,7 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,7 +12,8 @@
 
 #include "io/core/batch.h"
 #include "io/core/config/registry.h"
-#include "io/core/notify.h"
+#include "io/core/device_copies.h"
+#include "io/core/error.h"
 #include "io/core/system/memory.h"
 #include "io/decoder/decoder.h"
 #include "io/metrics/clock.h"
@@ -104,5 +107,61 @@ class Device {
 
 template <>
 Registry<Device>& Registry<Device>::global();
+
+// Work that is recorded once and launched as a whole from then on (a CUDA graph). The trainer's
+// thread, inside Device::run. Failures are Error(ExitCode::device).
+class StepGraph {
+ public:
+  static constexpr const char* kKind = "step_graph";
+  struct Inputs {
+    // A GPU, with its index.
+    at::Device device;
+  };
+  // Not while a replay is still running.
+  virtual ~StepGraph() = default;
+  // Records what `work` launches, without computing it. Tensors that `work` makes, gradients
+  // included, have no values before a replay, and keep their memory as long as they live. Waits for
+  // the work before it. Once per object.
+  virtual void capture(const std::function<void()>& work) = 0;
+  // Queues the recorded work behind what was launched before. It reads the same memory, with the
+  // values of that time; random numbers go on as if `work` ran. Never waits.
+  virtual void replay() = 0;
+};
+
+// Plug-ins register theirs; `cuda_graph` is the one that is looked for.
+template <>
+Registry<StepGraph>& Registry<StepGraph>::global();
+
+// Error(ExitCode::config) for a device that is not a GPU, ExitCode::device without the plug-in.
+std::unique_ptr<StepGraph> make_step_graph(at::Device device);
+
+// What devices share: a batch's memory on the host, and how tensors see it. Any thread.
+
+// A batch's pixels as a tensor sees them. A value.
+struct BatchLayout {
+  // NHWC; NCHW where the type is float32; frames, and values with a target behind them: N, bytes,
+  // 1, 1.
+  std::array<int64_t, 4> shape;
+  // uint8, or float32 where the decoder has normalised.
+  at::ScalarType type;
+};
+// The layout of a batch of `size` samples.
+BatchLayout batch_layout(int64_t size, const SampleSpec& spec);
+
+// The batch's pixels and labels as tensors over its own memory: no copy. The tensors keep the slot.
+DeviceBatch view_batch(const Batch& batch, const SampleSpec& spec);
+// The part of a batch on a device with memory of its own that is not on it (DeviceBatch::host):
+// everything but the slot. The tensors are still to be filled in.
+DeviceBatch without_slot(const Batch& batch);
+// The same, with meta tensors: shapes without memory.
+DeviceBatch shapes_of(const Batch& batch, const SampleSpec& spec);
+
+// Copies of tensors on a device with streams (CUDA) to pinned host memory, on a stream of their
+// own, so that steps go on meanwhile. `tensors` must be contiguous; the result keeps them. They
+// must stay unchanged until wait(), or be changed only by work that is queued after fence(). The
+// current stream of this call is the one whose work the copies wait for. Thread rule and contract:
+// DeviceCopies'. What LibTorch throws is passed on.
+std::shared_ptr<DeviceCopies> make_device_copies(at::Device device,
+                                                 std::vector<at::Tensor> tensors);
 
 }  // namespace stoker

@@ -24,7 +24,7 @@
 
 #include "io/core/sample_spec.h"
 #include "io/core/system/memory.h"
-#include "io/device/host_memory.h"
+#include "io/device/device.h"
 #include "io/device/step_time.h"
 
 namespace stoker {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "io/core/frame_header.h"
+#include "io/core/sample_spec.h"
 
 // How a pixel of a sample is made from a frame: the arithmetic of the CPU's resizer (resample.h),
 // for one output at a time and without tables, so that a GPU's threads can do it. Compiled for the

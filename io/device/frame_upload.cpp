@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/frame_header.h"
+#include "io/core/sample_spec.h"
 #include "io/decoder/jpeg_codec.h"
 
 namespace stoker {

@@ -5,10 +5,10 @@
 #include <ATen/ops/tensor.h>
 
 #include "io/core/error.h"
-#include "io/core/idle_pool.h"
-#include "io/decoder/frame_reader.h"
-#include "io/decoder/normalise.h"
+#include "io/core/threads.h"
+#include "io/decoder/framing.h"
 #include "io/decoder/normalise_pixels.h"
+#include "io/decoder/pixels.h"
 #include "io/device/frame_upload.h"
 
 namespace stoker {

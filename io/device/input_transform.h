@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// A batch on its device -> what the model takes: normalised values (io/decoder/normalise.h) of
+// A batch on its device -> what the model takes: normalised values (io/decoder/pixels.h) of
 // shape [N, channels, height, width] in the model's memory format and type, resized there where the
 // samples are frames. The trainer's thread, inside Device::run; never waits for the device.
 // Failures are Error(ExitCode::device), and ExitCode::data for encoded frames whose damage shows

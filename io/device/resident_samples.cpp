@@ -17,7 +17,7 @@
 
 #include "io/core/error.h"
 #include "io/core/system/memory.h"
-#include "io/device/host_memory.h"
+#include "io/device/device.h"
 #include "io/metrics/machine/system_stats.h"
 
 namespace stoker {

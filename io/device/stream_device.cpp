@@ -42,9 +42,9 @@
 #include <utility>
 #include <vector>
 
+#include "io/device/device.h"
 #include "io/device/event_timeline.h"
 #include "io/device/frame_upload.h"
-#include "io/device/host_memory.h"
 #include "io/device/launch_gaps.h"
 
 namespace stoker {

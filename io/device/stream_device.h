@@ -8,7 +8,7 @@
 #include <semaphore>
 
 #include "io/device/device.h"
-#include "io/device/frame_decoder.h"
+#include "io/device/frame_upload.h"
 
 namespace stoker {
 

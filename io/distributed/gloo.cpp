@@ -3,9 +3,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "io/core/error.h"
-#include "io/core/ranks/route.h"
+#include "io/core/ranks/ranks.h"
 #include "io/distributed/c10d.h"
-#include "io/distributed/collectives.h"
 
 namespace stoker {
 namespace {

@@ -7,18 +7,18 @@
 
 #include <filesystem>
 #include <map>
+#include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <utility>
+#include <vector>
 
 #include "io/core/config/plugin.h"
 #include "io/core/error.h"
 #include "io/core/ranks/store_group.h"
-#include "io/core/system/shortage.h"
 #include "io/device/cuda_library.h"
 #include "io/distributed/c10d.h"
-#include "io/distributed/collectives.h"
-#include "io/distributed/reducer.h"
+#include "io/distributed/distributed_options.h"
 #include "io/distributed/tcp_store.h"
 
 namespace stoker {
@@ -193,6 +193,17 @@ std::unique_ptr<Peers> no_peers() { return std::make_unique<NoPeers>(); }
 
 std::unique_ptr<Peers> meet_peers(const Ranks& ranks, const DistributedOptions& options) {
   return std::make_unique<ProcessGroupPeers>(ranks, options);
+}
+
+void DistributedOptions::check(const Section& section) const {
+  std::vector<std::string> known;
+  for (const auto& [name, each] : collectives()) known.push_back(name);
+  if (!collectives().contains(backend)) {
+    section.fail("backend", fmt::format("is no backend of collectives that is there: '{}'{}",
+                                        backend, suggestion(backend, known)));
+  }
+  if (timeout.ms <= 0) section.fail("timeout", "must be more than nothing");
+  if (bucket.bytes == 0) section.fail("bucket", "must be more than nothing");
 }
 
 }  // namespace stoker

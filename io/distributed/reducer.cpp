@@ -1,8 +1,8 @@
-#include "io/distributed/reducer.h"
-
 #include <algorithm>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <utility>
+
+#include "io/distributed/c10d.h"
 
 namespace stoker {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "io/core/ranks/rank_store.h"
 #include "io/core/ranks/ranks.h"
+#include "io/core/ranks/store_group.h"
 
 namespace c10d {
 class Store;

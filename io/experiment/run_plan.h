@@ -1,7 +1,7 @@
 #pragma once
 
 #include "io/core/config/node.h"
-#include "io/metrics/run_plan.h"
+#include "io/metrics/run_facts.h"
 
 namespace stoker {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "io/http/hosts.h"
+#include "io/http/address.h"
 
 namespace stoker {
 

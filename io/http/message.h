@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "io/core/interruption.h"
 #include "io/core/system/memory.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 
 // The life of a connection:

@@ -25,7 +25,7 @@ class WebServer {
   WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes,
             std::vector<std::string> names = {}, Handling handling = Handling::in_turn);
   // Waits for handlers that run, after those with a thread of their own were interrupted
-  // (interruption.h), and at most half a second for replies under way.
+  // (threads.h), and at most half a second for replies under way.
   ~WebServer();
   WebServer(const WebServer&) = delete;
   WebServer& operator=(const WebServer&) = delete;

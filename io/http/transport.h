@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "io/core/config/registry.h"
+#include "io/http/address.h"
+#include "io/http/exchange.h"
 #include "io/http/message.h"
 
 namespace stoker {
@@ -29,7 +32,7 @@ struct HttpLimits {
 // Before attempt n + 1 there is a wait between 0 and base * 2^(n - 1), at most `longest`: "full
 // jitter" (Brooker, "Exponential backoff and jitter", AWS 2015), so that many readers whom a server
 // turned away do not come back at once. It is never shorter than the server asked for by
-// Retry-After. What is made again is one rule for all: io/http/curl/retry.h.
+// Retry-After. What is made again is one rule for all: io/http/curl/transfer.h.
 struct RetryPolicy {
   int64_t retries = 6;
   int64_t base_ms = 100;
@@ -84,5 +87,19 @@ void load_http_transport();
 // The transport that this program has; its plug-in is loaded on first use. Any thread; the same
 // Error.
 std::unique_ptr<HttpTransport> new_http_transport(const HttpTransport::Inputs& inputs);
+
+// Makes one request, once, and returns the reply, whatever its status. A reply has at most 16 MiB;
+// redirects are not followed. A proxy that the environment names is not used for this machine's own
+// addresses. Any thread.
+//
+// Error(ExitCode::environment), "GET http://127.0.0.1:9464/healthz: Couldn't connect to server",
+// where no complete reply comes in time, or where the plug-in stoker_http cannot be loaded.
+HttpReply http_get(const HttpAddress& address, const std::string& path,
+                   std::chrono::milliseconds timeout);
+
+// The same with a body. `url` is "http://host:port", as a Pushgateway has it; the path is appended
+// to it. Another kind of URL is an Error(ExitCode::environment).
+HttpReply http_put(const std::string& url, const std::string& path, const std::string& content_type,
+                   const std::string& body, std::chrono::milliseconds timeout);
 
 }  // namespace stoker

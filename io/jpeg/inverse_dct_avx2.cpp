@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/decoder/avx512.h"
 #include "io/jpeg/avx2_constants.h"
 #include "io/jpeg/block_order_avx2.h"
-#include "io/jpeg/dct_factors.h"
 #include "io/jpeg/jpeg_frame.h"
 
 // Loeffler, Ligtenberg and Moschytz's transform with IJG's constants (jidctint.c), columns first.
@@ -21,6 +21,8 @@
 
 namespace stoker {
 namespace {
+
+using namespace accurate_dct;
 
 constexpr Words bytes(const int (&half)[16]) {
   Words out;
@@ -237,6 +239,27 @@ void each(const DctBlock* blocks, size_t count) {
 }  // namespace
 
 InverseDcts avx2_inverse_dcts() { return {each<full>, each<first_ten>, each<first>}; }
+
+std::vector<InverseDcts> usable_inverse_dcts() {
+  std::vector<InverseDcts> usable{avx2_inverse_dcts()};
+  if (has_avx512()) usable.push_back(avx512_inverse_dcts());
+  return usable;
+}
+
+InverseDcts best_inverse_dcts() { return usable_inverse_dcts().back(); }
+
+STOKER_AVX2 bool to_samples(const InverseDcts& transforms, std::span<const DctBlock> blocks) {
+  while (!blocks.empty()) {
+    const size_t now = std::min(blocks.size(), BlocksByKind::kMost);
+    BlocksByKind sorted;
+    for (const DctBlock& block : blocks.first(now)) {
+      if (!sorted.add(block)) return false;
+    }
+    sorted.to_samples(transforms);
+    blocks = blocks.subspan(now);
+  }
+  return true;
+}
 
 }  // namespace stoker
 

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "io/decoder/avx512.h"
-#include "io/jpeg/dct_factors.h"
 #include "io/jpeg/jpeg_frame.h"
 
 // As inverse_dct_avx2.cpp, with one block in the lower half of each register and another one in the
@@ -14,6 +13,8 @@
 
 namespace stoker {
 namespace {
+
+using namespace accurate_dct;
 
 // For one block: where a value comes from in the scan's order.
 using Places = std::array<int16_t, 32>;

@@ -3,8 +3,7 @@
 #include <utility>
 
 #include "io/decoder/jpeg_session.h"
-#include "io/jpeg/baseline_decoder.h"
-#include "io/jpeg/progressive/progressive_decoder.h"
+#include "io/jpeg/decoders.h"
 
 namespace stoker {
 namespace {

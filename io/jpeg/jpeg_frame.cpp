@@ -8,9 +8,9 @@ namespace {
 
 constexpr int64_t kMaxSide = 65500;  // libjpeg's
 
-class FrameReader {
+class SegmentReader {
  public:
-  FrameReader(JpegFrame& frame, bool progressive) : frame_(frame), progressive_(progressive) {}
+  SegmentReader(JpegFrame& frame, bool progressive) : frame_(frame), progressive_(progressive) {}
 
   bool read(const JpegSegment& segment) {
     const Bytes payload = segment.payload;
@@ -158,7 +158,7 @@ bool JpegFrame::assign_segments(const JpegHeader& header, std::span<const JpegSe
   restart_interval = 0;
   dc_tables.fill({});
   ac_tables.fill({});
-  FrameReader reader(*this, progressive);
+  SegmentReader reader(*this, progressive);
   for (const JpegSegment& segment : segments) {
     if (!reader.read(segment)) return false;
   }

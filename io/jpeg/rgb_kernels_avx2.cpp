@@ -1,4 +1,4 @@
-#include "io/jpeg/rgb_kernels.h"
+#include "io/jpeg/rgb_rows.h"
 
 #if defined(__x86_64__)
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "io/core/sample_spec.h"
@@ -18,7 +19,7 @@
 // 4. cancel() claims all places that are left and gives them up. The same count then says whether a
 //    worker is still at one.
 //
-// With arrivals the places that are being read for are exchanged between batches (arrivals.h), and
+// With arrivals the places that are being read for are exchanged between batches (Arrivals), and
 // each is subtracted by itself, from the batch that it lies in. 3. and 4. hold for the places of a
 // batch, whoever reads for them.
 
@@ -159,6 +160,24 @@ std::string sample_digests(const Batch& batch, const SampleSpec& spec) {
     digests.append(reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest);
   }
   return digests;
+}
+
+Arrivals::Reading Arrivals::begin(Place place) {
+  const std::lock_guard lock(mutex_);
+  return reading_.insert(reading_.end(), std::move(place));
+}
+
+Arrivals::Place Arrivals::arrive(Reading reading) {
+  const auto order = [](const Place& place) { return std::tuple(place.job->index(), place.place); };
+  const std::lock_guard lock(mutex_);
+  for (auto other = reading_.begin(); other != reading_.end(); ++other) {
+    // What another epoch draws for a sample is another crop of it.
+    if (other->job->epoch() != reading->job->epoch()) continue;
+    if (order(*other) < order(*reading)) std::swap(*other, *reading);
+  }
+  Place place = std::move(*reading);
+  reading_.erase(reading);
+  return place;
 }
 
 }  // namespace stoker

@@ -8,7 +8,7 @@
 
 #include "io/core/batch.h"
 #include "io/core/config/config.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/core/ranks/rank_group.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
@@ -81,7 +81,7 @@ struct Shard {
 //
 // After an exception, or in the middle of an epoch, start() makes it usable again. It must be
 // destroyed before what Inputs refers to; batches that were handed out may live longer. Both end
-// what is being read for batches that nobody will get (io/core/interruption.h), and wait for no
+// what is being read for batches that nobody will get (io/core/threads.h), and wait for no
 // more than a system call.
 class Loader {
  public:
@@ -137,5 +137,8 @@ class Loader {
 
 template <>
 Registry<Loader>& Registry<Loader>::global();
+
+// The device of a loader that works for one. Error(ExitCode::config) where nobody computes.
+Device& needed_device(const Loader::Inputs& inputs);
 
 }  // namespace stoker

@@ -6,9 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "io/loader/largest_first.h"
 #include "io/loader/loader_options.h"
-#include "io/loader/read_hints.h"
 #include "io/loader/sampler.h"
 #include "io/loader/slot_pool.h"
 #include "io/loader/worker_pool.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
 #include "io/core/random.h"
+#include "io/core/threads.h"
 #include "io/dataset/read_sample.h"
 #include "io/metrics/clock.h"
 

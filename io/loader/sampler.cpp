@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "io/core/error.h"
@@ -289,5 +292,71 @@ int64_t Sampler::own_samples() const {
 void Sampler::add_filler(std::vector<int64_t>& order) const {
   if (part(batches_ - 1).filler) order.push_back(order.empty() ? 0 : order.front());
 }
+
+LargestFirst::LargestFirst(const Dataset& dataset, Split split)
+    : dataset_(dataset), split_(split) {}
+
+uint32_t LargestFirst::bytes_of(int64_t sample) {
+  uint32_t& bytes = bytes_[static_cast<size_t>(sample)];
+  // A name is made with every answer: too much for each sample of each epoch.
+  if (bytes == 0) {
+    const uint64_t answer = dataset_.info(split_, sample).bytes;
+    bytes = static_cast<uint32_t>(std::min<uint64_t>(answer, UINT32_MAX - 1) + 1);
+  }
+  return bytes;
+}
+
+std::vector<int32_t> LargestFirst::places(std::span<const int64_t> samples) {
+  bytes_.resize(static_cast<size_t>(dataset_.size(split_)));  // by the first call
+  std::vector<int32_t> places(samples.size());
+  std::iota(places.begin(), places.end(), 0);
+  const auto bytes = [&](int32_t place) { return bytes_of(samples[static_cast<size_t>(place)]); };
+  const bool equal = std::ranges::adjacent_find(places, std::not_equal_to(), bytes) == places.end();
+  if (equal) return {};
+  std::ranges::stable_sort(places, std::greater(), bytes);
+  return places;
+}
+
+void ReadHints::about_to_read(const EpochOrder& order, int64_t begin, int64_t end) {
+  any_ = true;
+  if (order.stretch == 0) {
+    const auto places = static_cast<size_t>(end - begin);
+    return dataset_.expect(split_,
+                           std::span(order.samples).subspan(static_cast<size_t>(begin), places));
+  }
+  const int64_t own = std::ssize(order.reading);
+  if (!epoch_ || epoch_ <= order.epoch) say(order, begin, end + (ahead_ ? order.stretch : 0));
+  if (ahead_ && epoch_ == order.epoch && said_ == own) {
+    next_ = sampler_.order(order.epoch.value() + 1);
+    say(next_, 0, 1);
+  }
+}
+
+void ReadHints::say(const EpochOrder& order, int64_t from, int64_t end) {
+  if (epoch_ != order.epoch) said_ = from;
+  epoch_ = order.epoch;
+  const int64_t own = std::ssize(order.reading);
+  while (said_ < std::min(end, own)) {
+    const int64_t begin = said_ / order.stretch * order.stretch;
+    const int64_t stretch_end = std::min(begin + order.stretch, own);
+    std::vector<int64_t> reads(order.reading.begin() + begin, order.reading.begin() + stretch_end);
+    if (said_ > begin) {  // the run goes on in the middle of it
+      const std::unordered_set<int64_t> left(order.samples.begin() + said_,
+                                             order.samples.begin() + stretch_end);
+      std::erase_if(reads, [&](int64_t sample) { return !left.contains(sample); });
+    }
+    dataset_.expect(split_, reads);
+    said_ = stretch_end;
+  }
+}
+
+void ReadHints::forget() {
+  if (any_) dataset_.expect(split_, {});
+  any_ = false;
+  epoch_.reset();
+  next_ = {};
+}
+
+EpochOrder ReadHints::take_next() { return std::exchange(next_, {}); }
 
 }  // namespace stoker

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "io/core/random.h"
@@ -103,6 +104,59 @@ class Sampler {
   uint64_t seed_;
   std::shared_ptr<const SampleFiles> files_;  // empty if the order does not ask for them
   int64_t batches_ = 0;
+};
+
+// The order in which workers take the places of a batch: the largest samples first, so that no
+// large one is begun when the other workers have nothing left to do. A sample's place, and so the
+// batch, is the same in any order. One thread at a time; refers to the data set.
+class LargestFirst {
+ public:
+  // Asks the data set for nothing yet.
+  LargestFirst(const Dataset& dataset, Split split);
+
+  // The places of a batch of these samples (indices in the split), those with most encoded bytes
+  // first; equal ones in the order of the batch. Empty: all are equally large, take places as they
+  // come. Asks for the size of each sample once in the object's life.
+  std::vector<int32_t> places(std::span<const int64_t> samples);
+
+ private:
+  // Plus one, and at most 2^32 - 1.
+  uint32_t bytes_of(int64_t sample);
+
+  const Dataset& dataset_;
+  const Split split_;
+  // The encoded bytes of each sample, plus one. 0: it was not asked for yet.
+  std::vector<uint32_t> bytes_;
+};
+
+// Tells a data set what workers are about to read (Dataset::expect): for orders that go through
+// files in stretches, whole stretches at a time, and one more than is asked for if the loader works
+// ahead; for any other order, just what is asked for. One thread at a time.
+class ReadHints {
+ public:
+  // Both must outlive it.
+  ReadHints(const Sampler& sampler, const Dataset& dataset, Split split, bool ahead)
+      : sampler_(sampler), dataset_(dataset), split_(split), ahead_(ahead) {}
+
+  // The samples of this rank at the places [begin, end) of the epoch are handed to workers now.
+  void about_to_read(const EpochOrder& order, int64_t begin, int64_t end);
+  // What was said is not read any more.
+  void forget();
+  // The next epoch's order, where it had to be looked up ahead. Once.
+  EpochOrder take_next();
+
+ private:
+  // Says what is in stretches that begin before `end`, from the place `from` on.
+  void say(const EpochOrder& order, int64_t from, int64_t end);
+
+  const Sampler& sampler_;
+  const Dataset& dataset_;
+  const Split split_;
+  const bool ahead_;
+  bool any_ = false;              // was anything said?
+  std::optional<int64_t> epoch_;  // of the order that was announced last
+  int64_t said_ = 0;              // up to which place of it was announced
+  EpochOrder next_;
 };
 
 }  // namespace stoker

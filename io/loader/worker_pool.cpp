@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "io/core/interruption.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/threads.h"
 
 // How jobs pass through the pool:
 //

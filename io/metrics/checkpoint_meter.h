@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "io/metrics/checkpoint_report.h"
+#include "io/metrics/run_facts.h"
 #include "io/metrics/tally.h"
 #include "io/metrics/tracer.h"
 

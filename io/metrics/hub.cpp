@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/core/error.h"
+#include "io/metrics/io_sessions.h"
 #include "io/metrics/record/run_record.h"
+#include "io/metrics/sink.h"
 
 namespace stoker {
 namespace {
@@ -137,6 +140,51 @@ std::array<double, kOverheads> Hub::overhead_s() const {
       static_cast<double>(operations) * (2 * clock_s_ + tally_s_) +
       static_cast<double>(stages) * (clock_s_ + tally_s_);
   return result;
+}
+
+std::unique_ptr<IoSessionFeed::Subscription> IoSessionFeed::subscribe(Consumer consumer) {
+  std::unique_ptr<Subscription> made(new Subscription(*this, std::move(consumer)));
+  const std::lock_guard lock(calls_);
+  subscriptions_.push_back(made.get());
+  return made;
+}
+
+IoSessionFeed::Subscription::~Subscription() {
+  const std::lock_guard lock(feed_.calls_);
+  std::erase(feed_.subscriptions_, this);
+}
+
+void IoSessionFeed::ended(const IoSessionReport& report) {
+  const std::lock_guard calls(calls_);
+  for (const Subscription* const one : subscriptions_) one->consumer_(report);
+  const std::lock_guard lock(mutex_);
+  newest_ = report.json;
+}
+
+std::string IoSessionFeed::newest() const {
+  const std::lock_guard lock(mutex_);
+  return newest_;
+}
+
+template <>
+Registry<IoSessions>& Registry<IoSessions>::global() {
+  static Registry<IoSessions> registry;
+  return registry;
+}
+
+std::unique_ptr<IoSessions> new_io_sessions(const IoSessions::Inputs& inputs) {
+  try {
+    (void)Registry<IoSessions>::global().need("profiler");
+  } catch (const Error& error) {
+    throw Error(ExitCode::environment, error.what());  // no configuration names it
+  }
+  return default_component<IoSessions>("profiler").create(inputs);
+}
+
+template <>
+Registry<MetricsSink>& Registry<MetricsSink>::global() {
+  static Registry registry;
+  return registry;
 }
 
 }  // namespace stoker

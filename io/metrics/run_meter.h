@@ -12,12 +12,11 @@
 #include <vector>
 
 #include "io/core/config/node.h"
-#include "io/metrics/course/evaluations.h"
 #include "io/metrics/course/goodput.h"
 #include "io/metrics/course/history.h"
 #include "io/metrics/machine/system_stats.h"
 #include "io/metrics/ranks/rank_times.h"
-#include "io/metrics/run_plan.h"
+#include "io/metrics/run_facts.h"
 #include "io/metrics/spread.h"
 #include "io/metrics/tally.h"
 

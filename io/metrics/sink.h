@@ -5,7 +5,7 @@
 #include <string>
 
 #include "io/core/config/registry.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

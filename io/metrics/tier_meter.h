@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "io/metrics/busy_clock.h"
 #include "io/metrics/tally.h"
 #include "io/metrics/thread_slots.h"
 #include "io/metrics/tracer.h"

@@ -8,7 +8,7 @@
 
 #include "io/profiler/attach/attachment.h"
 #include "io/profiler/io_recorder.h"
-#include "io/profiler/own_io.h"
+#include "io/profiler/wrap/counting.h"
 #include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {

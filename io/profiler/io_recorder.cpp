@@ -6,8 +6,9 @@
 #include <climits>
 #include <mutex>
 
-#include "io/profiler/counters/posix_rules.h"
+#include "io/profiler/counters/rules.h"
 #include "io/profiler/recorder_tables.h"
+#include "io/profiler/wrap/counting.h"
 
 namespace stoker {
 namespace {
@@ -153,5 +154,10 @@ void IoRecorder::renamed(int from_directory, const char* from, int to_directory,
   with_posix(*in, in->file_at(to_directory, to),
              [&](PosixRecord& record) { count_rename_target(record, source->id); });
 }
+
+constinit thread_local int own_io_depth = 0;
+
+OwnIo::OwnIo() { ++own_io_depth; }
+OwnIo::~OwnIo() { --own_io_depth; }
 
 }  // namespace stoker

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <mutex>
 
-#include "io/profiler/counters/stdio_rules.h"
+#include "io/profiler/counters/rules.h"
 #include "io/profiler/io_recorder.h"
 #include "io/profiler/recorder_tables.h"
 

@@ -13,13 +13,13 @@
 #include "io/core/bounded_queue.h"
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/io_profile/io_sessions.h"
+#include "io/metrics/io_sessions.h"
 #include "io/profiler/counters/record_name.h"
 #include "io/profiler/io_profiler.h"
 #include "io/profiler/log/darshan_log.h"
-#include "io/profiler/own_io.h"
 #include "io/profiler/view/file_lanes.h"
 #include "io/profiler/view/profile_json.h"
+#include "io/profiler/wrap/counting.h"
 
 namespace stoker {
 namespace {

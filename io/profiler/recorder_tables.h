@@ -9,13 +9,11 @@
 #include <string_view>
 
 #include "io/profiler/counters/arena.h"
-#include "io/profiler/counters/call_span.h"
 #include "io/profiler/counters/record_name.h"
+#include "io/profiler/counters/rules.h"
 #include "io/profiler/io_recorder.h"
 #include "io/profiler/records/descriptor_table.h"
-#include "io/profiler/records/file_record.h"
 #include "io/profiler/records/record_table.h"
-#include "io/profiler/records/segments.h"
 #include "io/profiler/records/stream_table.h"
 
 namespace stoker {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "io/core/system/standard_streams.h"
-#include "io/core/system/terminal.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/figures.h"
 #include "io/metrics/sink.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "io/metrics/machine/nvml.h"
 #include "io/metrics/record/run_record.h"
@@ -40,5 +41,11 @@ std::string outcome_text(const Hub& hub);
 
 // What tells runs apart: the name of the directory.
 std::string run_label(const RunInfo& info);
+
+// The status page: a whole HTML document in UTF-8 that asks for api/status, relative to its own
+// address, once a second, and for nothing else. It carries its content security policy; a header
+// that forbids more must still allow inline script and style, data: images and connections to
+// 'self'. Lives as long as the program. Any thread.
+std::string_view status_page();
 
 }  // namespace stoker

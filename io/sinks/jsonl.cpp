@@ -4,7 +4,7 @@
 #include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/output_file.h"
-#include "io/sinks/step_figures.h"
+#include "io/sinks/shared.h"
 
 namespace stoker {
 namespace {

@@ -14,15 +14,13 @@
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
-#include "io/http/client.h"
 #include "io/http/server.h"
 #include "io/http/transport.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/io_profile/io_trigger.h"
+#include "io/metrics/io_sessions.h"
 #include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/exposition.h"
-#include "io/sinks/status_page.h"
 
 namespace stoker {
 namespace {

@@ -14,13 +14,12 @@
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/core/wire/protobuf.h"
-#include "io/core/wire/tfrecord.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/file_timeline.h"
 #include "io/sinks/output_file.h"
-#include "io/sinks/step_figures.h"
+#include "io/sinks/shared.h"
 
 namespace stoker {
 namespace {
@@ -100,7 +99,7 @@ std::string in_order(const std::string& session) {
 // A TensorBoard event file in the run directory, events.out.tfevents.<time>.<host>.<pid>.0: records
 // that each hold one protocol buffer of type Event.
 //
-//   record = as io/core/wire/tfrecord.h says
+//   record = as io/core/wire/protobuf.h says
 //   event  = 1: seconds (double), 2: step, 3: version (first record only), 5: summary
 //   summary = value*,  value = 1: tag, 2: number (float), 5: histogram
 //   histogram = 1: least, 2: most, 3: how many, 6: upper bounds, 7: counts

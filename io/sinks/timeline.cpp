@@ -6,7 +6,7 @@
 
 #include "io/core/error.h"
 #include "io/metrics/sink.h"
-#include "io/sinks/csv_file.h"
+#include "io/sinks/shared.h"
 
 namespace stoker {
 namespace {

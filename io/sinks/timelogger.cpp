@@ -13,8 +13,8 @@
 
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
-#include "io/sinks/consumer.h"
 #include "io/sinks/output_file.h"
+#include "io/sinks/shared.h"
 
 namespace stoker {
 

@@ -1,17 +1,48 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/core/system/file.h"
 #include "io/storage/file_tree.h"
-#include "io/storage/open_files.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
+
+// A file that was opened for reading, and its size in bytes then. Owns the descriptor. Whoever
+// makes one without FileObjects vouches for what it says.
+struct ObjectFile {
+  std::string path;
+  FileDescriptor file;
+  uint64_t size = 0;
+  bool direct = false;  // reads go past the page cache
+};
+
+// Files that stay open, because they are read part by part: those that were asked for last. Any
+// thread; who got one may use it as long as it likes.
+class OpenFiles {
+ public:
+  // The file of that key, where it is kept and still what it was: neither replaced, removed, cut
+  // nor grown since. Null: open it.
+  std::shared_ptr<const ObjectFile> find(const std::string& key);
+  // In the place of an older one, and of the one that was asked for longest ago.
+  void keep(const std::string& key, std::shared_ptr<const ObjectFile> file);
+  void clear();
+
+ private:
+  static constexpr size_t kMost = 64;
+  using Entry = std::pair<std::string, std::shared_ptr<const ObjectFile>>;
+
+  std::mutex mutex_;
+  std::list<Entry> files_;  // the newest first
+};
 
 // Everything but read() for the tiers posix, direct and uring, whose objects are files below a
 // directory. Any thread. Failures are IoError, as for every tier.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "io/core/system/file.h"
-#include "io/core/text/letters.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

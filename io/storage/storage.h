@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "io/core/config/registry.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/core/system/memory.h"
 
 namespace stoker {

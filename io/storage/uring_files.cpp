@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/core/interruption.h"
 #include "io/core/system/file.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 

@@ -1,10 +1,10 @@
-#include "models/objectives/label_counts.h"
+#include "models/objectives/objective.h"
 
 namespace stoker {
 namespace {
 
 // The share of samples whose label was the model's first answer; beside it the other measures of
-// label_counts.h.
+// label_measures().
 class AccuracyMetric final : public Metric {
  public:
   struct Options {

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "io/core/error.h"
-#include "models/objectives/label_counts.h"
+#include "models/objectives/objective.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "models/objectives/loss.h"
+#include "models/objectives/objective.h"
 
 namespace stoker {
 namespace {

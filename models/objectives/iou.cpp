@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/core/error.h"
-#include "models/objectives/metric.h"
+#include "models/objectives/objective.h"
 
 namespace stoker {
 namespace {

@@ -4,7 +4,6 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "models/optimizers/back_buffer.h"
-#include "models/optimizers/gradients.h"
 #include "models/optimizers/optimizer.h"
 
 namespace stoker {

@@ -19,7 +19,7 @@
 
 #include "io/experiment/saving_options.h"
 #include "io/metrics/hub.h"
-#include "io/storage/metered.h"
+#include "io/storage/tiers.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
 #include "python/bindings/loaded_set.h"

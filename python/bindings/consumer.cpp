@@ -6,7 +6,7 @@
 #include <exception>
 #include <utility>
 
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "python/bindings/released.h"
 
 namespace nb = nanobind;

@@ -13,7 +13,7 @@ namespace stoker::python {
 
 // A thread that does one task after another for Python, whose own thread can look for signals
 // meanwhile: so Ctrl-C ends a wait. Its tasks run without the GIL, and their waits end by
-// Interrupted when interrupt() is called (io/core/interruption.h). All but the tasks is called with
+// Interrupted when interrupt() is called (io/core/threads.h). All but the tasks is called with
 // the GIL held.
 class Consumer {
  public:

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "io/core/idle_pool.h"
+#include "io/core/threads.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"

@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
-#include "io/core/interruption.h"
 #include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/dataset/data_parts.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/failure_budget.h"

@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "io/core/text/json.h"
-#include "io/metrics/io_profile/io_recorder_options.h"
+#include "io/metrics/io_sessions.h"
 #include "io/profiler/io_profiler.h"
 #include "io/profiler/log/darshan_log.h"
-#include "io/profiler/own_io.h"
 #include "io/profiler/view/profile_json.h"
-#include "io/profiler/view/profile_remarks.h"
+#include "io/profiler/wrap/counting.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/own_process.h"
 #include "python/bindings/released.h"

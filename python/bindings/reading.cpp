@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/checkpoint/restoring/safetensors_index.h"
-#include "io/core/interruption.h"
+#include "io/checkpoint/restoring/safetensors.h"
+#include "io/core/threads.h"
 
 namespace stoker::python {
 

@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "io/checkpoint/restoring/locate.h"
-#include "io/checkpoint/sets/collective.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "io/experiment/saving_options.h"
 #include "io/metrics/hub.h"
-#include "io/storage/metered.h"
+#include "io/storage/tiers.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
 #include "python/bindings/loaded_set.h"

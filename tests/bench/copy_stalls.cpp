@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/parallel.h"
 #include "io/core/system/memory.h"
+#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 
 // Does this machine stand still where memory is copied, without a checkpointer? Copies as much as a

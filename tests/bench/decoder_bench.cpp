@@ -15,7 +15,7 @@
 #include "io/decoder/jpeg_header.h"
 #include "io/decoder/resize.h"
 #include "io/decoder/transform.h"
-#include "io/jpeg/baseline_decoder.h"
+#include "io/jpeg/decoders.h"
 #include "io/storage/storage.h"
 
 // What one image costs one thread, from the file to 224 x 224 pixels, beside a plain OpenCV loop.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "io/jpeg/baseline_decoder.h"
+#include "io/jpeg/decoders.h"
 #include "io/jpeg/scan_decoder.h"
 #include "tests/decoder/jpeg_blocks.h"
 

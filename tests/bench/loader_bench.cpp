@@ -9,7 +9,7 @@
 
 #include "io/loader/loader.h"
 #include "io/metrics/hub.h"
-#include "io/storage/metered.h"
+#include "io/storage/tiers.h"
 #include "tests/support/fakes.h"
 
 // What the loader itself costs per sample: claiming, metrics, hand-over. The decoder does nothing.

@@ -10,7 +10,6 @@
 
 #include "app/tools/data/convert/convert.h"
 #include "io/core/random.h"
-#include "io/core/stream_copy.h"
 #include "io/core/system/memory.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"

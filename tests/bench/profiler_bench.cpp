@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "io/metrics/io_profile/io_recorder_options.h"
+#include "io/metrics/io_sessions.h"
 #include "io/profiler/attach/attachment.h"
 #include "io/profiler/io_profiler.h"
 #include "tests/support/temporary_directory.h"

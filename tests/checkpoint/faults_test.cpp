@@ -9,7 +9,7 @@
 
 #include "io/checkpoint/restoring/read_set.h"
 #include "io/checkpoint/saving/set_writer.h"
-#include "io/core/parallel.h"
+#include "io/core/threads.h"
 #include "tests/support/checkpoint_run.h"
 #include "tests/support/crash_states.h"
 #include "tests/support/file_layers.h"

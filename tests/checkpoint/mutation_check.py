@@ -92,9 +92,9 @@ MUTANTS = [
      "      if (!there) verify(*set);\n      return \"\";\n"),
     ("a failed drain is forgotten", "drain/drain", "      if (!finished) queue_.push_back(step);\n", ""),
     # Removing.
-    ("retention asks not for a newer set", "saving/retention", "&& safe_step && step < *safe_step", ""),
-    ("retention removes what is not drained", "saving/retention", "    if (!on_last(step)) continue;  // not drained yet\n", ""),
-    ("a full tier loses what is not drained", "saving/retention", "      if (!on_last(step)) continue;\n", ""),
+    ("retention asks not for a newer set", "saving/save_tiers", "&& safe_step && step < *safe_step", ""),
+    ("retention removes what is not drained", "saving/save_tiers", "    if (!on_last(step)) continue;  // not drained yet\n", ""),
+    ("a full tier loses what is not drained", "saving/save_tiers", "      if (!on_last(step)) continue;\n", ""),
     # Restoring.
     ("damaged sets are not set aside", "restoring/restore",
      "  if (dynamic_cast<const DamagedSet*>(&error) != nullptr)\n", "  if (false)\n"),

@@ -1,5 +1,3 @@
-#include "io/checkpoint/saving/retention.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -7,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "io/checkpoint/saving/save_tiers.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "tests/support/checkpoint_run.h"
 #include "tests/support/temporary_directory.h"

@@ -1,7 +1,6 @@
-#include "io/checkpoint/restoring/safetensors_header.h"
-
 #include <gtest/gtest.h>
 
+#include "io/checkpoint/restoring/safetensors.h"
 #include "io/core/error.h"
 #include "tests/support/errors.h"
 #include "tests/support/safetensors.h"

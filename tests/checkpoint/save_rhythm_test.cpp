@@ -1,6 +1,6 @@
-#include "io/checkpoint/drain/save_rhythm.h"
-
 #include <gtest/gtest.h>
+
+#include "io/checkpoint/saving/save_schedule.h"
 
 namespace stoker {
 namespace {

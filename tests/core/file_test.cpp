@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
 

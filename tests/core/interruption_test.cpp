@@ -1,12 +1,10 @@
-#include "io/core/interruption.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
 #include "io/core/bounded_queue.h"
-#include "io/core/parallel.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

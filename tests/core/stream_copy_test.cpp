@@ -1,9 +1,9 @@
-#include "io/core/stream_copy.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "io/core/system/memory.h"
 
 namespace stoker {
 namespace {

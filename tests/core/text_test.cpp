@@ -8,7 +8,6 @@
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {

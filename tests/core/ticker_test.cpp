@@ -1,8 +1,8 @@
-#include "io/core/ticker.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
+
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "tests/dataset/parquet_tables.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"

@@ -1,7 +1,8 @@
+#include "io/dataset/shards/shard_choice.h"
+
 #include <gtest/gtest.h>
 
 #include "io/core/error.h"
-#include "io/dataset/shards/braces.h"
 #include "tests/support/archives.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"

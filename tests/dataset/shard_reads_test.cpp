@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "tests/support/archives.h"
 #include "tests/support/datasets.h"
 

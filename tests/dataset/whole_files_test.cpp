@@ -1,10 +1,9 @@
-#include "io/dataset/whole_files.h"
-
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "io/core/error.h"
+#include "io/dataset/shards/tier_reads.h"
 #include "tests/support/storages.h"
 
 namespace stoker {

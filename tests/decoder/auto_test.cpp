@@ -2,7 +2,7 @@
 
 #include <opencv2/imgcodecs.hpp>
 
-#include "io/decoder/frame_reader.h"
+#include "io/decoder/framing.h"
 #include "tests/decoder/images.h"
 #include "tests/support/errors.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "io/core/random.h"
-#include "io/decoder/normalise.h"
+#include "io/decoder/pixels.h"
 #include "tests/decoder/images.h"
 
 namespace stoker {

@@ -8,7 +8,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "io/core/random.h"
-#include "io/decoder/color_jitter.h"
+#include "io/decoder/augment.h"
 #include "tests/support/short_tests.h"
 
 namespace stoker {

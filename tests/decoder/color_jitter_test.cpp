@@ -1,11 +1,10 @@
-#include "io/decoder/color_jitter.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "io/core/random.h"
+#include "io/decoder/augment.h"
 
 namespace stoker {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "io/core/config/plugin.h"
 #include "io/core/random.h"
-#include "io/decoder/normalise.h"
 #include "io/decoder/normalise_pixels.h"
+#include "io/decoder/pixels.h"
 #include "tests/decoder/images.h"
 #include "tests/support/errors.h"
 

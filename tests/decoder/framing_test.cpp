@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/decoder/frame_reader.h"
 #include "tests/decoder/images.h"
 #include "tests/support/errors.h"
 

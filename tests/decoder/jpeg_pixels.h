@@ -9,7 +9,7 @@
 #include "io/core/random.h"
 #include "io/decoder/augment.h"
 #include "io/decoder/jpeg_codec.h"
-#include "io/decoder/pixel_rows.h"
+#include "io/decoder/pixels.h"
 #include "tests/decoder/images.h"
 
 namespace stoker {

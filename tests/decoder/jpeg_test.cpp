@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "io/dataset/fetch.h"
-#include "io/jpeg/baseline_decoder.h"
+#include "io/jpeg/decoders.h"
 #include "tests/decoder/jpeg_blocks.h"
 #include "tests/decoder/jpeg_pixels.h"
 #include "tests/support/datasets.h"

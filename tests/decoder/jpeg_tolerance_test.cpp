@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "io/core/frame_header.h"
 #include "io/core/random.h"
+#include "io/core/sample_spec.h"
 #include "io/decoder/decoder_options.h"
-#include "io/decoder/frame_reader.h"
+#include "io/decoder/framing.h"
 #include "tests/decoder/images.h"
 #include "tests/decoder/libjpeg.h"
 #include "tests/support/short_tests.h"

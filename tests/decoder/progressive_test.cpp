@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "io/jpeg/progressive/progressive_decoder.h"
+#include "io/jpeg/decoders.h"
 #include "tests/decoder/jpeg_pixels.h"
 #include "tests/decoder/jpeg_scripts.h"
 #include "tests/support/short_tests.h"

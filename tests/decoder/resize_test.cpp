@@ -7,7 +7,7 @@
 #include <string>
 
 #include "io/core/random.h"
-#include "io/decoder/normalise.h"
+#include "io/decoder/pixels.h"
 
 namespace stoker {
 namespace {

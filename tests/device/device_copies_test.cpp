@@ -1,5 +1,3 @@
-#include "io/device/device_copies.h"
-
 #include <ATen/ops/arange.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
@@ -8,6 +6,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "io/device/device.h"
 
 // The order of streams and events of a device's copies, run without a GPU: LibTorch is given a
 // guard for the CPU that writes down what is asked of its two streams. The bytes are copied for

@@ -4,9 +4,9 @@
 #include <ATen/ops/from_blob.h>
 #include <gtest/gtest.h>
 
-#include "io/decoder/normalise.h"
 #include "io/decoder/normalise_pixels.h"
-#include "io/device/host_memory.h"
+#include "io/decoder/pixels.h"
+#include "io/device/device.h"
 #include "tests/decoder/images.h"
 
 // What the model is given: the same values by every way from the file to the batch.

@@ -1,5 +1,3 @@
-#include "io/http/client.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 
 #include "io/core/error.h"
 #include "io/http/server.h"
+#include "io/http/transport.h"
 #include "tests/support/errors.h"
 #include "tests/support/http_server.h"
 

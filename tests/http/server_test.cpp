@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "tests/sinks/http_socket.h"
 #include "tests/support/errors.h"
 #include "tests/support/short_tests.h"

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
-#include "io/http/curl/retry.h"
+#include "io/core/threads.h"
+#include "io/http/curl/transfer.h"
 #include "tests/support/errors.h"
 #include "tests/support/http_server.h"
 

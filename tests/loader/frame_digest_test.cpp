@@ -3,7 +3,6 @@
 #include <cstring>
 #include <memory>
 
-#include "io/core/frame_header.h"
 #include "io/core/sample_spec.h"
 #include "io/loader/batch_job.h"
 

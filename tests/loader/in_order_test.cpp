@@ -4,8 +4,8 @@
 #include <numeric>
 #include <thread>
 
-#include "io/core/interruption.h"
 #include "io/core/random.h"
+#include "io/core/threads.h"
 #include "io/loader/loader.h"
 #include "io/metrics/loader_meter.h"
 #include "tests/support/errors.h"

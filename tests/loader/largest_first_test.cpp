@@ -1,5 +1,3 @@
-#include "io/loader/largest_first.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <queue>
 
 #include "io/loader/loader.h"
+#include "io/loader/sampler.h"
 #include "io/metrics/loader_meter.h"
 #include "tests/support/fakes.h"
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <thread>
 
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/loader/batch_job.h"
 #include "io/loader/loader.h"
 #include "io/metrics/loader_meter.h"

@@ -1,10 +1,10 @@
-#include "io/metrics/busy_clock.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 #include <vector>
+
+#include "io/metrics/thread_slots.h"
 
 namespace stoker {
 namespace {

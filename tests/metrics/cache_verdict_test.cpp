@@ -1,7 +1,7 @@
-#include "io/metrics/cache_verdict.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "io/metrics/record/run_record.h"
 
 namespace stoker {
 namespace {

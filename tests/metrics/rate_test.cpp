@@ -1,6 +1,6 @@
-#include "io/metrics/rate.h"
-
 #include <gmock/gmock.h>
+
+#include "io/metrics/spread.h"
 
 namespace stoker {
 namespace {

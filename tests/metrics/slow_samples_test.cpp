@@ -1,4 +1,3 @@
-#include "io/metrics/slow_samples.h"
 
 #include <gtest/gtest.h>
 

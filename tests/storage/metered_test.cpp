@@ -1,5 +1,3 @@
-#include "io/storage/metered.h"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -7,6 +5,7 @@
 
 #include "io/core/error.h"
 #include "io/storage/file_tree.h"
+#include "io/storage/tiers.h"
 #include "tests/support/storages.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,7 +1,6 @@
-#include "io/storage/mounted_tier.h"
-
 #include <gtest/gtest.h>
 
+#include "io/storage/tiers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

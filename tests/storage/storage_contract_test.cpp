@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "io/core/error.h"
-#include "io/storage/metered.h"
+#include "io/storage/tiers.h"
 #include "tests/support/errors.h"
 #include "tests/support/registered.h"
 #include "tests/support/storages.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"

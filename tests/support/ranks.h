@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
 #include "io/core/ranks/rank_group.h"
+#include "io/core/threads.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

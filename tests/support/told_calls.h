@@ -9,7 +9,7 @@
 #include <string>
 
 #include "io/metrics/clock.h"
-#include "io/metrics/io_profile/io_recorder_options.h"
+#include "io/metrics/io_sessions.h"
 #include "io/profiler/io_recorder.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "app/base/result_table.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

@@ -26,7 +26,6 @@
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/sampler.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "io/core/system/file.h"
-#include "io/decoder/normalise.h"
+#include "io/decoder/pixels.h"
 
 namespace stoker {
 namespace {

@@ -13,8 +13,7 @@
 #include "app/base/progress_line.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/system/file_lock.h"
-#include "io/core/system/neighbour.h"
+#include "io/core/system/neighbours.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

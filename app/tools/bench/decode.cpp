@@ -10,7 +10,7 @@
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/decode_time.h"
 #include "app/tools/bench/rounds.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 

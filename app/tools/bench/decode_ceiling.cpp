@@ -9,7 +9,7 @@
 #include <new>
 
 #include "io/core/error.h"
-#include "io/core/parallel.h"
+#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

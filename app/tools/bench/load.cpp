@@ -19,11 +19,11 @@
 #include "app/tools/bench/tier_conditions.h"
 #include "io/checkpoint/restoring/loaded_state.h"
 #include "io/checkpoint/restoring/tensor_files.h"
-#include "io/core/interruption.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/experiment/data_options.h"
-#include "io/metrics/cache_verdict.h"
 #include "io/metrics/clock.h"
+#include "io/metrics/record/run_record.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {

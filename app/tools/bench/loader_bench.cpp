@@ -15,7 +15,7 @@
 #include "app/tools/bench/loader.h"
 #include "io/core/system/child_process.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

@@ -13,10 +13,10 @@
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/error.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/sampler.h"
-#include "io/metrics/cache_verdict.h"
+#include "io/metrics/record/run_record.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {

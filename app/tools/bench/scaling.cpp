@@ -13,7 +13,7 @@
 #include "io/core/digest.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {

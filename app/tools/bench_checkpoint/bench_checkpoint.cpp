@@ -4,7 +4,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/process/stop_signal.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 

@@ -10,9 +10,9 @@
 #include "app/base/result_table.h"
 #include "app/tools/bench_checkpoint/shape_run.h"
 #include "io/checkpoint/checkpoint_options.h"
-#include "io/core/interruption.h"
 #include "io/core/system/usable_cores.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/metrics/spread.h"
 
 namespace stoker {

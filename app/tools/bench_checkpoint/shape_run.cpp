@@ -10,9 +10,9 @@
 #include "app/base/progress_line.h"
 #include "app/tools/checkpoint/set_stream.h"
 #include "io/checkpoint/restoring/read_set.h"
-#include "io/core/parallel.h"
 #include "io/core/random.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

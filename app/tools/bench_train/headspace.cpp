@@ -20,10 +20,10 @@
 #include "app/tools/bench_train/headspace_variants.h"
 #include "app/train/step.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
-#include "io/metrics/cache_verdict.h"
+#include "io/core/text/text.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/machine/system_stats.h"
+#include "io/metrics/record/run_record.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {

@@ -18,9 +18,9 @@
 #include "app/tools/bench/rounds.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
-#include "io/core/system/temporary_folder.h"
+#include "io/core/system/file.h"
 #include "io/core/system/usable_cores.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/loader/loader.h"
 
 namespace stoker {

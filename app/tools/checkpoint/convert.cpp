@@ -20,7 +20,6 @@
 #include "app/tools/checkpoint/files/set_source.h"
 #include "app/tools/checkpoint/files/tensor_writer.h"
 #include "app/tools/checkpoint/set_stream.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

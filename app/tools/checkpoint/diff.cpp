@@ -15,7 +15,7 @@
 #include "app/tools/checkpoint/element_values.h"
 #include "app/tools/checkpoint/files/open_tensors.h"
 #include "app/tools/checkpoint/files/set_source.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

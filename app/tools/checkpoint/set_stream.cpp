@@ -10,8 +10,8 @@
 #include "io/checkpoint/saving/set_committer.h"
 #include "io/core/crc32c.h"
 #include "io/core/digest.h"
-#include "io/core/parallel.h"
 #include "io/core/system/memory.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/cold/cold.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

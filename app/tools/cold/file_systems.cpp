@@ -10,7 +10,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "io/storage/mounted_tier.h"
+#include "io/storage/tiers.h"
 
 namespace stoker {
 namespace {

@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "app/base/result_table.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/profiler/profile_summary.h"
-#include "io/profiler/view/profile_remarks.h"
+#include "io/profiler/view/profile_json.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/dataset/fetch.h"
 
 namespace stoker {

@@ -10,7 +10,7 @@
 
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
-#include "io/core/text/letters.h"
+#include "io/core/text/text.h"
 #include "io/dataset/data_parts.h"
 
 namespace stoker {

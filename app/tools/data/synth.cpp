@@ -17,11 +17,11 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "io/core/parallel.h"
 #include "io/core/random.h"
 #include "io/core/sample_spec.h"
 #include "io/core/system/file.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/threads.h"
 #include "io/dataset/synthetic_image.h"
 #include "io/loader/lmdbio/database/datum.h"
 #include "io/loader/lmdbio/database/lmdb_file.h"

@@ -11,10 +11,10 @@
 
 #include "app/tools/data/climate_fields.h"
 #include "app/tools/data/synth.h"
-#include "io/core/parallel.h"
 #include "io/core/random.h"
 #include "io/core/system/file.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/threads.h"
 #include "io/dataset/formats/hdf5/hdf5_frame.h"
 
 namespace stoker {

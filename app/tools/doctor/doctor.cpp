@@ -9,7 +9,6 @@
 
 #include "app/base/progress_line.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

@@ -11,7 +11,7 @@
 #include "app/tools/bench/bench_folder.h"
 #include "app/tools/doctor/short_run.h"
 #include "io/core/system/file.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/experiment/saving_options.h"
 #include "io/metrics/verdict/evidence.h"
 

@@ -11,9 +11,9 @@
 
 #include "app/tools/import_dlio/record_file.h"
 #include "io/core/error.h"
-#include "io/core/parallel.h"
 #include "io/core/random.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

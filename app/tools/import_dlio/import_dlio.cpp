@@ -14,7 +14,6 @@
 #include "app/tools/import_dlio/translate.h"
 #include "io/core/config/config.h"
 #include "io/core/system/file.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

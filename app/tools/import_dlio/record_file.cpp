@@ -14,7 +14,6 @@
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/wire/protobuf.h"
-#include "io/core/wire/tfrecord.h"
 #include "io/dataset/formats/hdf5/hdf5_frame.h"
 #include "io/decoder/numpy/npy.h"
 #include "io/decoder/numpy/npz.h"

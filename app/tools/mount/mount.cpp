@@ -17,11 +17,10 @@
 #include "app/tools/mount/mount_server.h"
 #include "app/tools/mount/own_cost.h"
 #include "io/core/system/child_process.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
-#include "io/storage/mounted_tier.h"
+#include "io/storage/tiers.h"
 
 namespace stoker {
 namespace {

@@ -18,7 +18,7 @@
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/text.h"
-#include "io/storage/mounted_tier.h"
+#include "io/storage/tiers.h"
 
 namespace stoker {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "io/core/notify.h"
+#include "io/core/error.h"
 
 namespace stoker {
 

@@ -17,7 +17,7 @@
 #include "app/tools/mount/mount_operations.h"
 #include "app/tools/mount/realtime_priority.h"
 #include "io/core/error.h"
-#include "io/storage/emulated/emulates.h"
+#include "io/storage/emulated/tier_model.h"
 
 namespace stoker {
 namespace {

@@ -13,7 +13,7 @@
 #include "app/tools/report/course.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/metrics/verdict/evidence.h"
 
 namespace stoker {

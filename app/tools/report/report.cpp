@@ -11,9 +11,9 @@
 #include "app/tools/report/commands.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/report/run_page.h"
-#include "io/core/interruption.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

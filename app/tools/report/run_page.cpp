@@ -7,9 +7,9 @@
 
 #include "app/tools/darshan/profile_logs.h"
 #include "app/tools/report/differences.h"
-#include "io/core/interruption.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/core/threads.h"
 #include "io/metrics/record/figures.h"
 
 namespace stoker {

@@ -12,7 +12,7 @@
 #include "app/tools/report/run_files.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

@@ -13,7 +13,7 @@
 #include "app/tools/report/trace_figures.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

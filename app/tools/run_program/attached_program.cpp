@@ -16,7 +16,7 @@
 #include "app/tools/inject/inject.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/profiler/preload/preload_request.h"
+#include "io/profiler/preload/preload_layout.h"
 
 namespace stoker {
 namespace {

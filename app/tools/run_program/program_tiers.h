@@ -7,7 +7,7 @@
 
 #include "app/tools/run_program/program_io.h"
 #include "io/core/config/registry.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 
 namespace stoker {
 

@@ -16,7 +16,7 @@
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/core/system/file_lock.h"
+#include "io/core/system/neighbours.h"
 #include "io/core/text/json.h"
 
 namespace stoker {

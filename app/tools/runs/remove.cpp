@@ -14,8 +14,8 @@
 #include "app/tools/runs/run_list.h"
 #include "io/core/config/config.h"
 #include "io/core/system/file.h"
-#include "io/core/system/file_lock.h"
-#include "io/core/text/plural.h"
+#include "io/core/system/neighbours.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

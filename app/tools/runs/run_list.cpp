@@ -16,8 +16,8 @@
 #include "app/tools/report/run_files.h"
 #include "app/tools/runs/listed_entry.h"
 #include "io/core/error.h"
-#include "io/core/parallel.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

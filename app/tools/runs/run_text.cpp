@@ -9,7 +9,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/runs/run_list.h"
 #include "io/core/text/csv.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/metrics/verdict/verdict.h"
 
 namespace stoker {

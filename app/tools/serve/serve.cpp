@@ -15,8 +15,8 @@
 #include "app/tools/report/run_files.h"
 #include "app/tools/runs/run_list.h"
 #include "io/core/digest.h"
-#include "io/core/interruption.h"
 #include "io/core/text/json.h"
+#include "io/core/threads.h"
 #include "io/http/message.h"
 #include "io/http/server.h"
 

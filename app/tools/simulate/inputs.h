@@ -10,8 +10,8 @@
 #include "io/core/config/config.h"
 #include "io/core/config/registry.h"
 #include "io/loader/loader.h"
+#include "io/storage/emulated/tier_device.h"
 #include "io/storage/emulated/tier_figures.h"
-#include "io/storage/emulated/tier_layout.h"
 
 // What a simulation is given. Values; every one of them has a key in YAML, and an origin: a
 // measured run, the file, an override, or the default.

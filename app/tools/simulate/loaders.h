@@ -10,7 +10,7 @@
 #include "app/tools/simulate/page_caches.h"
 #include "app/tools/simulate/samples.h"
 #include "app/tools/simulate/tiers.h"
-#include "io/loader/largest_first.h"
+#include "io/loader/sampler.h"
 
 namespace stoker {
 

@@ -11,7 +11,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/size/need.h"
 #include "app/tools/size/sized_data.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

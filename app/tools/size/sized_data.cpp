@@ -11,7 +11,7 @@
 #include "app/tools/bench/decode_time.h"
 #include "app/tools/data/own_data.h"
 #include "app/tools/simulate/measured.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/loader_options.h"
 

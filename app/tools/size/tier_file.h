@@ -3,7 +3,7 @@
 #include <string>
 
 #include "app/tools/simulate/inputs.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 
 namespace stoker {
 

@@ -15,7 +15,7 @@
 
 #include "app/base/progress_line.h"
 #include "io/core/error.h"
-#include "io/core/system/file_lock.h"
+#include "io/core/system/neighbours.h"
 #include "io/core/text/json.h"
 
 namespace stoker {

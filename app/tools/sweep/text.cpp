@@ -1,3 +1,5 @@
+#include "io/core/text/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include "app/base/result_table.h"
 #include "app/tools/sweep/findings.h"
 #include "app/tools/sweep/results.h"
-#include "io/core/text/plural.h"
 
 namespace stoker {
 namespace {

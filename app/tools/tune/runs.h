@@ -6,7 +6,7 @@
 
 #include "app/process/stop_signal.h"
 #include "app/tools/doctor/short_run.h"
-#include "io/core/system/temporary_folder.h"
+#include "io/core/system/file.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

@@ -18,7 +18,7 @@
 #include "io/core/system/file.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/experiment/data_options.h"
 #include "io/metrics/machine/system_stats.h"
 

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/train/tensors.h"
-#include "io/core/ranks/route.h"
+#include "io/core/ranks/ranks.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/loader/batch_job.h"

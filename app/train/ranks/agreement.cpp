@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/process/version.h"
-#include "io/core/ranks/agreement.h"
+#include "io/core/ranks/rank_group.h"
 #include "io/dataset/data_identity.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "io/metrics/io_profile/io_session_feed.h"
+#include "io/metrics/hub.h"
 
 namespace stoker {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/metrics/io_profile/io_trigger.h"
+#include "io/metrics/io_sessions.h"
 
 namespace stoker {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "app/experiment/experiment_options.h"
-#include "io/core/notify.h"
-#include "io/metrics/io_profile/io_sessions.h"
+#include "io/core/error.h"
+#include "io/metrics/io_sessions.h"
 
 namespace stoker {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/experiment/experiment_options.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/device/device.h"
 #include "io/metrics/clock.h"
 

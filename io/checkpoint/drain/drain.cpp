@@ -10,8 +10,7 @@
 #include <optional>
 
 #include "io/core/error.h"
-#include "io/core/parallel.h"
-#include "io/core/system/priority.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

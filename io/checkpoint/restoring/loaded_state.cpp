@@ -4,8 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "io/core/parallel.h"
-#include "io/core/system/fault_ahead.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 

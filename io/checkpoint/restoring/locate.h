@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/sets/collective.h"
 #include "io/checkpoint/sets/set_store.h"
 
 namespace stoker {

@@ -9,9 +9,8 @@
 #include <string>
 
 #include "io/core/bounded_queue.h"
-#include "io/core/interruption.h"
-#include "io/core/parallel.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/threads.h"
 #include "io/storage/uring_queue.h"
 
 // 1. Threads take pieces by one counter. There are more than a tier needs requests: one that waits

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "io/checkpoint/restoring/piece_reader.h"
-#include "io/checkpoint/sets/collective.h"
 #include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/sets/set_files.h"
 #include "io/core/error.h"

@@ -11,10 +11,8 @@
 #include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/restoring/loaded_state.h"
 #include "io/checkpoint/restoring/locate.h"
-#include "io/checkpoint/saving/deferred_log.h"
-#include "io/checkpoint/saving/retention.h"
 #include "io/checkpoint/saving/save_tiers.h"
-#include "io/checkpoint/sets/collective.h"
+#include "io/checkpoint/sets/set_store.h"
 
 namespace stoker {
 

@@ -7,10 +7,10 @@
 #include <span>
 #include <utility>
 
-#include "io/checkpoint/restoring/safetensors_index.h"
+#include "io/checkpoint/restoring/safetensors.h"
 #include "io/core/error.h"
-#include "io/core/system/fault_ahead.h"
 #include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/checkpoint/restoring/piece_reader.h"
-#include "io/checkpoint/restoring/safetensors_header.h"
+#include "io/checkpoint/restoring/safetensors.h"
 #include "io/checkpoint/sets/set_files.h"
 #include "io/core/config/config.h"
 #include "io/core/system/memory.h"

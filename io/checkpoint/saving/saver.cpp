@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/core/system/priority.h"
+#include "io/core/threads.h"
 
 // How a state gets out of the trainer's way. A save is a job, which goes through two queues:
 //

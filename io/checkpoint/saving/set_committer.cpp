@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "io/core/digest.h"
-#include "io/core/parallel.h"
 #include "io/core/text/json.h"
+#include "io/core/threads.h"
 #include "io/storage/uring_queue.h"
 
 // How a snapshot becomes a committed set. After each step every process says how it went, and waits

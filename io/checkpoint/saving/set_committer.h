@@ -11,7 +11,6 @@
 #include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/saving/progress_watch.h"
 #include "io/checkpoint/saving/snapshot.h"
-#include "io/checkpoint/sets/collective.h"
 #include "io/checkpoint/sets/set_store.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "io/core/crc32c.h"
-#include "io/core/parallel.h"
+#include "io/core/threads.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

@@ -10,8 +10,6 @@
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/drain/drain.h"
 #include "io/checkpoint/restoring/restore.h"
-#include "io/checkpoint/saving/deferred_log.h"
-#include "io/checkpoint/saving/retention.h"
 #include "io/checkpoint/saving/save_schedule.h"
 #include "io/checkpoint/saving/save_tiers.h"
 #include "io/checkpoint/saving/saver.h"

@@ -10,7 +10,7 @@
 #include "io/checkpoint/restoring/read_set.h"
 #include "io/checkpoint/sets/file_set_writer.h"
 #include "io/core/error.h"
-#include "io/core/system/file_lock.h"
+#include "io/core/system/neighbours.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "io/checkpoint/saving/set_writer.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

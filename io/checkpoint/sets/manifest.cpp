@@ -15,7 +15,6 @@
 #include "io/core/crc32c.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/system/shortage.h"
 #include "io/core/text/json.h"
 
 // The text:

@@ -15,9 +15,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "io/checkpoint/sets/collective.h"
 #include "io/checkpoint/sets/object_set_writer.h"
 #include "io/checkpoint/sets/set_files.h"
+#include "io/checkpoint/sets/set_store.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/checkpoint/saving/set_writer.h"
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

@@ -15,7 +15,7 @@
 
 #include "io/core/config/node.h"
 #include "io/core/config/suggestion.h"  // IWYU pragma: export
-#include "io/core/notify.h"
+#include "io/core/error.h"
 #include "io/core/text/text.h"
 
 // How a struct of options becomes YAML and back.

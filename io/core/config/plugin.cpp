@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/core/config/part_check.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 
@@ -208,6 +209,12 @@ std::vector<FailedPlugin> load_all_plugins() {
     }
   }
   return failed;
+}
+
+template <>
+Registry<PartCheck>& Registry<PartCheck>::global() {
+  static Registry<PartCheck> registry;
+  return registry;
 }
 
 }  // namespace stoker

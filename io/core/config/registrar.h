@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "io/core/config/config.h"
-#include "io/core/config/retype.h"
+#include "io/core/config/registry.h"
 #include "io/core/error.h"
 
 // How a class becomes an implementation of a kind of component: its part of registry.h, which is

@@ -1,10 +1,10 @@
-#include "io/core/config/retype.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "io/core/config/registry.h"
 
 namespace stoker {
 namespace {

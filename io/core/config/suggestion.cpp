@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "io/core/text/letters.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {
@@ -291,5 +291,18 @@ void atomic_write_file(const std::string& path, Bytes bytes, AtomicFile::Parents
 }
 
 bool is_temporary(const std::string& name) { return name.starts_with(kTemporary); }
+
+TemporaryFolder::TemporaryFolder(const std::string& use)
+    : TemporaryFolder(std::filesystem::temp_directory_path().string(), "stoker-" + use + "-") {}
+
+TemporaryFolder::TemporaryFolder(const std::string& place, const std::string& prefix)
+    : path_((std::filesystem::path(place) / (prefix + std::string(6, 'X'))).string()) {
+  if (::mkdtemp(path_.data()) == nullptr) throw_errno("make", path_, errno);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
 
 }  // namespace stoker

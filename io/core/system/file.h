@@ -96,7 +96,7 @@ bool is_standard_output(const std::string& path);
 //      name is as durable as the file system makes names: some sync no directories.
 // A path that is_written_through() is never replaced: append() writes to it at once. The
 // constructor waits for the reader of a FIFO, until the thread is interrupted
-// (io/core/interruption.h).
+// (io/core/threads.h).
 class AtomicFile {
  public:
   // What commit() does about directories above the file that are not there: makes them, or fails
@@ -128,5 +128,23 @@ void atomic_write_file(const std::string& path, Bytes bytes,
 
 // Whether a file name (no directory) is that of an AtomicFile before its commit.
 bool is_temporary(const std::string& name);
+
+// A new, empty folder, which goes with all that is in it. Its name cannot be guessed and it belongs
+// to this user alone, so that nothing that was there before is ever taken for it or removed with
+// it. All temporary folders of this program are made here (tests/style_test.py). Any thread.
+class TemporaryFolder {
+ public:
+  // In the folder for temporary files (TMPDIR). use: a word of its name. IoError.
+  explicit TemporaryFolder(const std::string& use);
+  // In `place`; `prefix` begins its name.
+  TemporaryFolder(const std::string& place, const std::string& prefix);
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 }  // namespace stoker

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +33,39 @@ std::vector<std::string> parts_outside_brackets(std::string_view line, char sepa
 // One word of a command for a shell, whatever the text has: in quotes where a shell would not leave
 // it as it is.
 std::string shell_word(const std::string& text);
+
+// "1 worker", "4 workers"; "2 processes", "3 batches", "2 copies". The noun is one of them, in
+// English, whose plural is regular; of several words ("test sample") the last changes. Any thread.
+std::string plural_of(std::string_view noun);
+std::string plural(std::integral auto count, std::string_view noun) {
+  return std::to_string(count) + " " + (count == 1 ? std::string(noun) : plural_of(noun));
+}
+
+// Text compared as people compare it. Pure functions; any thread.
+
+// A to Z as a to z; all other bytes as they are, whatever the locale.
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+// Without the blanks at both ends: white space, and what cannot be told from it (spaces that do not
+// break, ideographic ones, those without a width, marks of the byte order).
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks[] = {
+      " ",  "\t",       "\r",           "\n",           "\v",
+      "\f", "\xc2\xa0", "\xe2\x80\x8b", "\xe3\x80\x80", "\xef\xbb\xbf"};
+  for (size_t before = text.size() + 1; text.size() < before;) {
+    before = text.size();
+    for (const std::string_view blank : kBlanks) {
+      if (text.starts_with(blank)) text.remove_prefix(blank.size());
+      if (text.ends_with(blank)) text.remove_suffix(blank.size());
+    }
+  }
+  return text;
+}
 
 }  // namespace stoker

@@ -9,7 +9,7 @@
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/core/text/letters.h"
+#include "io/core/text/text.h"
 #include "io/dataset/data_parts.h"
 #include "io/dataset/fetch.h"
 #include "io/storage/file_tree.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "io/dataset/dataset.h"
-#include "io/dataset/files/tier_folder.h"
+#include "io/dataset/files/tier_files.h"
 
 namespace stoker {
 

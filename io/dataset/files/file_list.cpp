@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/dataset/class_doubts.h"
 #include "io/dataset/class_names.h"
 #include "io/dataset/dataset.h"
-#include "io/dataset/files/file_per_sample.h"
 #include "io/dataset/files/listed_files.h"
-#include "io/dataset/files/tier_folder.h"
+#include "io/dataset/files/tier_files.h"
 #include "io/storage/keys.h"
 
 namespace stoker {

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/dataset/class_doubts.h"
+#include "io/dataset/class_names.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/fetch.h"
 #include "io/dataset/files/class_folders.h"
-#include "io/dataset/files/file_per_sample.h"
+#include "io/dataset/files/tier_files.h"
 #include "io/dataset/split.h"
 #include "io/storage/keys.h"
 

@@ -11,8 +11,6 @@
 #include "io/core/config/config.h"
 #include "io/core/error.h"
 #include "io/core/text/csv.h"
-#include "io/core/text/letters.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/dataset/class_names.h"
 #include "io/storage/keys.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/core/notify.h"
+#include "io/core/error.h"
 
 namespace stoker {
 

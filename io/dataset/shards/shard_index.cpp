@@ -9,7 +9,7 @@
 
 #include "io/core/error.h"
 #include "io/core/text/json.h"
-#include "io/dataset/signed_json.h"
+#include "io/dataset/signed_index.h"
 
 namespace stoker {
 namespace {

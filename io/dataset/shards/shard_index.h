@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/notify.h"
 #include "io/core/stored_array.h"
 #include "io/core/system/memory.h"
 #include "io/storage/storage.h"

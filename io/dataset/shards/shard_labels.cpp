@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/dataset/class_names.h"
 
 namespace stoker {

@@ -6,10 +6,11 @@
 
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
-#include "io/core/parallel.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/threads.h"
 #include "io/dataset/class_names.h"
 #include "io/dataset/shards/shard_choice.h"
+#include "io/dataset/shards/shard_index.h"
 #include "io/dataset/shards/shard_labels.h"
 
 namespace stoker {

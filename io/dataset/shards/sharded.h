@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "io/dataset/dataset.h"
-#include "io/dataset/shards/read_ahead.h"
 #include "io/dataset/shards/shard_index.h"
 #include "io/dataset/shards/sharded_options.h"
-#include "io/dataset/whole_files.h"
+#include "io/dataset/shards/tier_reads.h"
 
 namespace stoker {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "io/dataset/shards/object_stream.h"
 #include "io/dataset/shards/shard_index.h"
+#include "io/dataset/shards/tier_reads.h"
 
 namespace stoker {
 

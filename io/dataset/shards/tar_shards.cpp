@@ -12,7 +12,6 @@
 
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
-#include "io/core/text/letters.h"
 #include "io/core/text/text.h"
 #include "io/dataset/shards/sharded.h"
 #include "io/dataset/shards/tar_members.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "io/core/error.h"
-#include "io/core/stream_copy.h"
+#include "io/core/system/memory.h"
 #include "io/decoder/decoder_options.h"
 #include "io/decoder/numpy/npy.h"
 #include "io/decoder/numpy/npz.h"

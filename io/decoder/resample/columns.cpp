@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/decoder/pixel_rows.h"
+#include "io/decoder/pixels.h"
 #include "io/decoder/resample/resample.h"
 
 namespace stoker {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "io/core/error.h"
-#include "io/device/step_graph.h"
+#include "io/device/device.h"
 
 namespace stoker {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "io/decoder/normalise.h"
+#include "io/decoder/pixels.h"
 #include "io/device/cuda/kernels.h"
 #include "io/device/frame_math.h"
 
@@ -14,7 +14,7 @@ constexpr int kThreads = 256;
 constexpr int kTileWidth = 32;  // a warp writes neighbours
 constexpr int kTileHeight = kThreads / kTileWidth;
 
-// The constants of normalise.h, handed over by value.
+// The constants of pixels.h, handed over by value.
 struct Normal {
   float mean[3];
   float scale[3];

@@ -23,7 +23,7 @@ const char* launch_normalise(const uint8_t* rgb, int64_t images, int64_t pixels,
                              const ValueBatch& out, void* stream);
 
 // Frames -> normalised samples of size x size. `frames`: `images` headers one after another, whose
-// offsets lead to the pixels (io/core/frame_header.h, kind pixels).
+// offsets lead to the pixels (io/core/sample_spec.h, kind pixels).
 const char* launch_resize(const uint8_t* frames, int64_t images, int64_t size,
                           const ValueBatch& out, void* stream);
 

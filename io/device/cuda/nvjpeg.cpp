@@ -1,4 +1,6 @@
 #include <c10/core/Event.h>
+#include <dlfcn.h>
+#include <nvjpeg.h>
 
 #include <algorithm>
 #include <memory>
@@ -8,11 +10,77 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/device/cuda/nvjpeg_library.h"
-#include "io/device/frame_decoder.h"
+#include "io/device/frame_upload.h"
 
 namespace stoker {
 namespace {
+
+// libnvjpeg's functions, loaded at run time and never unloaded. A value; any thread. The
+// constructor throws Error(ExitCode::device), which says what to install, where the library is not
+// here or lacks one of these functions.
+class NvjpegLibrary {
+  // The address of a function; it becomes a pointer of whatever type it is assigned to.
+  struct Symbol {
+    void* address;
+    template <class F>
+    operator F*() const {
+      return reinterpret_cast<F*>(address);
+    }
+  };
+  // dlopen() of the library of the header's major version.
+  static void* open();
+  // Throws where the library has no such function.
+  Symbol find(const char* name) const;
+
+  void* library_ = open();
+
+ public:
+  // As nvjpeg.h has them. Whatever a *_create gives is the caller's, and goes back by the *_destroy
+  // below it. One backend: handle.
+  decltype(&nvjpegCreateEx) create = find("nvjpegCreateEx");
+  decltype(&nvjpegDestroy) destroy = find("nvjpegDestroy");
+  // How many engines for JPEG the GPU has; only of NVJPEG_BACKEND_HARDWARE.
+  decltype(&nvjpegGetHardwareDecoderInfo) hardware_info = find("nvjpegGetHardwareDecoderInfo");
+  // What one batch at a time is decoded with. It must not be destroyed, nor used for the next
+  // batch, while the device still decodes.
+  decltype(&nvjpegJpegStateCreate) state_create = find("nvjpegJpegStateCreate");
+  decltype(&nvjpegJpegStateDestroy) state_destroy = find("nvjpegJpegStateDestroy");
+  // A parsed file: headers only.
+  decltype(&nvjpegJpegStreamCreate) stream_create = find("nvjpegJpegStreamCreate");
+  decltype(&nvjpegJpegStreamDestroy) stream_destroy = find("nvjpegJpegStreamDestroy");
+  decltype(&nvjpegJpegStreamParseHeader) parse_header = find("nvjpegJpegStreamParseHeader");
+  // What the output shall look like.
+  decltype(&nvjpegDecodeParamsCreate) params_create = find("nvjpegDecodeParamsCreate");
+  decltype(&nvjpegDecodeParamsDestroy) params_destroy = find("nvjpegDecodeParamsDestroy");
+  decltype(&nvjpegDecodeParamsSetOutputFormat) set_output_format =
+      find("nvjpegDecodeParamsSetOutputFormat");
+  // Can this backend decode the parsed file? 0 in the last argument: yes.
+  decltype(&nvjpegDecodeBatchedSupportedEx) supported = find("nvjpegDecodeBatchedSupportedEx");
+  // Before each decode_batched() of another number of images.
+  decltype(&nvjpegDecodeBatchedInitialize) batch_initialize = find("nvjpegDecodeBatchedInitialize");
+  // Queues the decoding on the CUDA stream. The bytes must stay until it is done.
+  decltype(&nvjpegDecodeBatched) decode_batched = find("nvjpegDecodeBatched");
+};
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(
+      ExitCode::device,
+      "device: decoder.on_device: decode: " + what +
+          "; install libnvjpeg (pip's nvidia-nvjpeg, or the CUDA toolkit's) where the loader "
+          "finds it (LD_LIBRARY_PATH), or set decoder.on_device=resize");
+}
+
+void* NvjpegLibrary::open() {
+  const std::string name = "libnvjpeg.so." + std::to_string(NVJPEG_VER_MAJOR);
+  if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  fail(std::string("nvJPEG could not be loaded (") + dlerror() + ")");
+}
+
+NvjpegLibrary::Symbol NvjpegLibrary::find(const char* name) const {
+  void* const address = dlsym(library_, name);
+  if (address == nullptr) fail(std::string("this libnvjpeg has no ") + name);
+  return {address};
+}
 
 void check(nvjpegStatus_t status, const char* what) {
   if (status == NVJPEG_STATUS_SUCCESS) return;

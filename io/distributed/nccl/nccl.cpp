@@ -2,7 +2,6 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include "io/distributed/c10d.h"
-#include "io/distributed/collectives.h"
 
 namespace stoker {
 namespace {

@@ -20,7 +20,6 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/http/curl/retry.h"
 #include "io/http/curl/transfer.h"
 #include "io/http/in_flight_limit.h"
 #include "io/http/transport.h"

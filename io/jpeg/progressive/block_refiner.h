@@ -8,7 +8,6 @@
 
 #include "io/jpeg/bit_reader.h"
 #include "io/jpeg/progressive/progression.h"
-#include "io/jpeg/progressive/symbol_table.h"
 
 namespace stoker {
 

@@ -1,9 +1,9 @@
-#include "io/jpeg/progressive/progressive_decoder.h"
-
 #include <array>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "io/jpeg/decoders.h"
 
 #if defined(__x86_64__)
 #include "io/jpeg/progressive/coefficients.h"

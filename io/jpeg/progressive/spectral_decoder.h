@@ -10,7 +10,6 @@
 #include "io/jpeg/progressive/block_refiner.h"
 #include "io/jpeg/progressive/coefficients.h"
 #include "io/jpeg/progressive/progression.h"
-#include "io/jpeg/progressive/symbol_table.h"
 #include "io/jpeg/scan_bytes.h"
 
 namespace stoker {

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "io/core/bounded_queue.h"
-#include "io/core/interruption.h"
 #include "io/core/sample_spec.h"
+#include "io/core/threads.h"
 #include "io/device/device.h"
-#include "io/loader/device/needed_device.h"
 #include "io/loader/pipeline.h"
 #include "io/metrics/loader_meter.h"
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "io/device/resident_samples.h"
-#include "io/loader/device/needed_device.h"
 #include "io/loader/pipeline.h"
 #include "io/metrics/loader_meter.h"
 

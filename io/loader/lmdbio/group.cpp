@@ -20,8 +20,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/system/neighbour.h"
-#include "io/core/system/shared_memory.h"
+#include "io/core/system/neighbours.h"
 
 namespace stoker {
 

@@ -14,22 +14,19 @@
 
 #include "io/core/bounded_queue.h"
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/dataset/read_sample.h"
-#include "io/dataset/shards/stored_records.h"
 #include "io/loader/batch_job.h"
-#include "io/loader/lmdbio/coalesce.h"
 #include "io/loader/lmdbio/group.h"
 #include "io/loader/lmdbio/group_order.h"
 #include "io/loader/lmdbio/lmdbio_options.h"
+#include "io/loader/lmdbio/record_pages.h"
 #include "io/loader/lmdbio/record_reader.h"
-#include "io/loader/lmdbio/record_sizes.h"
 #include "io/loader/sample_loader.h"
 #include "io/loader/sampler.h"
 #include "io/loader/slot_pool.h"
 #include "io/metrics/loader_meter.h"
 #include "io/storage/file_tree.h"
-#include "io/storage/mapped_file.h"
 
 namespace stoker {
 namespace {
@@ -325,5 +322,38 @@ class Lmdbio final : public Loader {
 STOKER_REGISTER(Loader, "lmdbio", Lmdbio);
 
 }  // namespace
+
+EnumNames<LmdbReader> enum_names(LmdbReader) {
+  return {{"lmdb", LmdbReader::lmdb},     {"lmm", LmdbReader::lmm},
+          {"lmm_dm", LmdbReader::lmm_dm}, {"lmm_dio", LmdbReader::lmm_dio},
+          {"prov", LmdbReader::prov},     {"coal", LmdbReader::coal},
+          {"stag", LmdbReader::stag},     {"indexed", LmdbReader::indexed}};
+}
+
+std::string name_of(LmdbReader reader) {
+  const auto names = enum_names(reader);
+  return std::ranges::find(names, reader, [](const auto& named) { return named.second; })->first;
+}
+
+void LmdbioOptions::check(const Section& section) const {
+  if (shuffle) {
+    section.fail("shuffle",
+                 "must be false, for lmdbio reads records in the order of their keys: "
+                 "set loader.shuffle=false, or use another loader");
+  }
+  LoaderOptions::check(section);
+  check_in_order(section);
+}
+
+LoaderInfo LmdbioOptions::info() const {
+  LoaderInfo info = LoaderOptions::info(prefetch_batches);
+  info.workers = 1;
+  const bool coalesces = reader == LmdbReader::coal || reader == LmdbReader::stag;
+  info.batches_by_ranks = coalesce.count == 0 ? coalesces : coalesce.count > 1;
+  if (reader == LmdbReader::lmdb || reader == LmdbReader::lmm || reader == LmdbReader::lmm_dm) {
+    info.maps_files = "loader.reader: " + name_of(reader);
+  }
+  return info;
+}
 
 }  // namespace stoker

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "io/core/system/memory.h"
+#include "io/loader/lmdbio/database/lmdb_page.h"
 #include "io/loader/lmdbio/record_reader.h"
 
 namespace stoker {
@@ -34,5 +36,21 @@ class MappedWalk {
   MDB_val value_{};
   const uint8_t* map_ = nullptr;  // as the first record says
 };
+
+// A database that may be mapped. A value.
+struct MappableDatabase {
+  LmdbMeta meta;
+  // The bytes of its file.
+  uint64_t bytes = 0;
+};
+
+// Looks by our own reader, before anybody maps it, whether it is still the database that the data
+// set verified, as far as its metas and its size tell; where pages are missing at its end, whether
+// it needs them. Error(ExitCode::data) where it is not; ExitCode::config if it is not a file of
+// this machine.
+MappableDatabase check_database(const ReaderInputs& inputs);
+
+// Error(ExitCode::data): it is not what it was when it was verified.
+[[noreturn]] void throw_changed(const ReaderInputs& inputs, const std::string& what);
 
 }  // namespace stoker

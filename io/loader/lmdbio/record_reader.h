@@ -1,19 +1,43 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "io/core/system/memory.h"
-#include "io/dataset/shards/stored_records.h"
+#include "io/dataset/read_sample.h"
 #include "io/loader/lmdbio/group.h"
 #include "io/loader/lmdbio/group_order.h"
 #include "io/loader/lmdbio/lmdbio_options.h"
-#include "io/loader/lmdbio/window.h"
+#include "io/metrics/clock.h"
 #include "io/metrics/record_read_meter.h"
 
 namespace stoker {
+
+// The records of a node's stretch, in memory that its ranks share: its reader writes, and all read
+// what it wrote before the last meeting. Refers to that memory; a value.
+class Window {
+ public:
+  // Where a record lies in bytes(). Offsets are relative, for the ranks have it at other addresses.
+  struct Place {
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+  // The memory that `records` records with `bytes` bytes take.
+  static size_t memory(int64_t records, size_t bytes);
+  Window(std::span<uint8_t> memory, int64_t records);
+
+  std::span<uint8_t> bytes() const { return bytes_; }
+  std::span<Place> places() const { return places_; }
+  // The record at a place, which lies inside whatever another process has written there.
+  Bytes record(int64_t place) const;
+
+ private:
+  std::span<Place> places_;
+  std::span<uint8_t> bytes_;
+};
 
 // What the readers of this folder are built with. Refers to what lives longer than they.
 struct ReaderInputs {
@@ -62,5 +86,22 @@ std::unique_ptr<WindowFiller> make_range_filler(const ReaderInputs& inputs);
 // Readers without a window: lmdb · indexed.
 std::unique_ptr<RecordReader> make_walking_reader(const ReaderInputs& inputs);
 std::unique_ptr<RecordReader> make_indexed_reader(const ReaderInputs& inputs);
+
+// Adds the time from here to its end to RecordReadCosts::waiting_s. One thread.
+class Waiting {
+ public:
+  explicit Waiting(RecordReadMeter& meter) : meter_(meter), begin_(Clock::now()) {}
+  ~Waiting() {
+    RecordReadCosts costs;
+    costs.waiting_s = std::chrono::duration<double>(Clock::now() - begin_).count();
+    meter_.add(costs);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  RecordReadMeter& meter_;
+  const TimePoint begin_;
+};
 
 }  // namespace stoker

@@ -16,11 +16,10 @@
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/system/memory.h"
-#include "io/loader/lmdbio/database_check.h"
 #include "io/loader/lmdbio/mapped_cursor.h"
-#include "io/loader/lmdbio/page_guess.h"
+#include "io/loader/lmdbio/mapped_walk.h"
+#include "io/loader/lmdbio/record_pages.h"
 #include "io/loader/lmdbio/record_reader.h"
-#include "io/loader/lmdbio/waiting.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000

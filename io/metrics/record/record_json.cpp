@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
-#include "io/metrics/cache_verdict.h"
+#include "io/core/text/text.h"
+#include "io/metrics/record/run_record.h"
 #include "io/metrics/verdict/verdict.h"
 
 namespace stoker {

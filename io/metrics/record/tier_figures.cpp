@@ -2,8 +2,8 @@
 #include <cstring>
 #include <functional>
 
-#include "io/metrics/cache_verdict.h"
 #include "io/metrics/record/figure_table.h"
+#include "io/metrics/record/run_record.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "io/core/config/node.h"
-#include "io/metrics/run_plan.h"
+#include "io/metrics/run_facts.h"
 
 namespace stoker {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "io/core/text/plural.h"
-#include "io/metrics/verdict/finding.h"
+#include "io/core/text/text.h"
+#include "io/metrics/verdict/verdict.h"
 
 namespace stoker {
 namespace {

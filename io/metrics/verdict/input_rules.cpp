@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
-#include "io/metrics/verdict/finding.h"
+#include "io/core/text/text.h"
+#include "io/metrics/verdict/verdict.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/metrics/idle.h"
 
 namespace stoker {

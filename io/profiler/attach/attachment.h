@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "io/profiler/attach/wrapped_function.h"
+#include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/profiler/attach/wrapped_function.h"
+#include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "io/profiler/attach/address.h"
+#include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {
 namespace {

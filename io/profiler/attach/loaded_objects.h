@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,7 +33,7 @@ struct LoadedObject {
 // File names of the libraries that were preloaded into this process when it began.
 std::set<std::string, std::less<>> preloaded_names();
 
-// All objects of the process. Under the loader's lock (loader_lock.h).
+// All objects of the process. Under the loader's lock (below).
 std::vector<LoadedObject> loaded_objects(const std::set<std::string, std::less<>>& preloaded);
 
 // The object that has code at the address. Null: no object has.
@@ -40,5 +41,10 @@ const LoadedObject* object_at(const std::vector<LoadedObject>& objects, const vo
 
 // How many objects the loader has ever loaded. Any thread.
 uint64_t loads_so_far();
+
+// Runs `work` while no other thread can load, relocate or unload an object. Passes on what it
+// throws. Any thread, nested too; a library's constructor as well, which runs under that lock
+// already. What `work` calls must not wait for a thread that loads a library.
+void under_loader_lock(const std::function<void()>& work);
 
 }  // namespace stoker

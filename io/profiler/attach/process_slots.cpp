@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/profiler/attach/loader_lock.h"
+#include "io/profiler/attach/loaded_objects.h"
 
 namespace stoker {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "io/metrics/machine/process_stats.h"
-#include "io/profiler/attach/address.h"
-#include "io/profiler/own_io.h"
+#include "io/profiler/wrap/counting.h"
+#include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {
 

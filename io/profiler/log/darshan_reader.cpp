@@ -11,11 +11,10 @@
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/profiler/counters/sums.h"
 #include "io/profiler/log/darshan_log.h"
-#include "io/profiler/log/log_format.h"
 #include "io/profiler/log/log_records.h"
 #include "io/profiler/log/log_region.h"
+#include "io/profiler/profile.h"
 
 namespace stoker {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "io/profiler/log/log_format.h"
+#include "io/profiler/log/log_region.h"
 
 namespace stoker {
 namespace {

@@ -15,7 +15,6 @@
 
 #include "io/core/error.h"
 #include "io/core/system/memory.h"
-#include "io/profiler/log/log_format.h"
 
 namespace stoker {
 

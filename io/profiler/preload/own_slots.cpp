@@ -1,5 +1,3 @@
-#include "io/profiler/preload/own_slots.h"
-
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -10,8 +8,8 @@
 
 #include <cstring>
 
-#include "io/profiler/attach/address.h"
-#include "io/profiler/preload/raw_calls.h"
+#include "io/profiler/preload/preload.h"
+#include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {
 namespace {

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/core/system/file.h"
-#include "io/core/system/temporary_folder.h"
 #include "io/profiler/profile.h"
 
 namespace stoker {
@@ -65,5 +65,11 @@ class PreloadFolder {
   int64_t begin_ns_ = 0;
   std::vector<PreloadedProcess> collected_;
 };
+
+// Reads the log of a process, which may still write it. only_ended: nothing, where the process did
+// not say two seconds ago that it ended. Absent: it is not finished, of another build, cannot be
+// read, or `file` is none. Trusts no pointer in it; a file of another user is copied first, because
+// that user may shorten it, and a mapping of it would end this process. Any thread.
+std::optional<PreloadedProcess> read_preload_log(const FileDescriptor& file, bool only_ended);
 
 }  // namespace stoker

@@ -1,5 +1,3 @@
-#include "io/profiler/preload/process_log.h"
-
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
@@ -11,7 +9,7 @@
 #include <memory>
 #include <mutex>
 
-#include "io/profiler/preload/raw_calls.h"
+#include "io/profiler/preload/preload.h"
 
 namespace stoker {
 namespace {

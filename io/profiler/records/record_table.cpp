@@ -6,7 +6,6 @@
 #include <span>
 
 namespace stoker {
-
 namespace {
 
 constexpr size_t kSlack = 64;  // for the alignment of three blocks
@@ -90,6 +89,19 @@ FileRecord* RecordTable::make(uint64_t id, std::string_view name, int64_t block_
   record->block_bytes = block_bytes;
   record->next_made = newest_.load(std::memory_order_relaxed);
   return record;
+}
+
+bool SegmentList::add(const IoSegment& segment, SegmentPool& pool) {
+  if (last_ == nullptr || last_->used == last_->segments.size()) {
+    SegmentPool::Block* const block = pool.make();
+    if (block == nullptr) return false;
+    (last_ == nullptr ? first_ : last_->next) = block;
+    last_ = block;
+  }
+  // Where the process dies in between, there is no half of one.
+  last_->segments[last_->used] = segment;
+  ++last_->used;
+  return true;
 }
 
 }  // namespace stoker

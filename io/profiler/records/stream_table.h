@@ -5,8 +5,7 @@
 #include <cstdio>
 
 #include "io/profiler/counters/arena.h"
-#include "io/profiler/records/file_record.h"
-#include "io/profiler/records/small_mutex.h"
+#include "io/profiler/records/record_table.h"
 
 namespace stoker {
 

@@ -7,7 +7,6 @@
 #include <functional>
 #include <optional>
 
-#include "io/profiler/attach/address.h"
 #include "io/profiler/wrap/wrapped_functions.h"
 #include "io/profiler/wrap/wrapper.h"
 

@@ -14,7 +14,6 @@
 #include <mutex>
 
 #include "io/profiler/io_recorder.h"
-#include "io/profiler/own_io.h"
 #include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {

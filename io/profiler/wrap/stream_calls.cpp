@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "io/profiler/own_io.h"
+#include "io/profiler/wrap/counting.h"
 #include "io/profiler/wrap/wrapped_functions.h"
 #include "io/profiler/wrap/wrapper.h"
 

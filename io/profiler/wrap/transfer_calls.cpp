@@ -3,7 +3,6 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "io/profiler/attach/address.h"
 #include "io/profiler/wrap/wrapped_functions.h"
 #include "io/profiler/wrap/wrapper.h"
 

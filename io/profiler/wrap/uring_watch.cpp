@@ -3,8 +3,8 @@
 #include <atomic>
 #include <utility>
 
-#include "io/profiler/attach/address.h"
 #include "io/profiler/wrap/counting.h"
+#include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {
 namespace {

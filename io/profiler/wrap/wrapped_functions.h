@@ -1,12 +1,32 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
-#include "io/profiler/attach/wrapped_function.h"
-
 namespace stoker {
+
+// One wrapper of a function, and what it calls in its place. Never destroyed: who has taken the
+// wrapper's address may go on calling it.
+struct WrapperInstance {
+  void* wrapper = nullptr;
+  // What stood in the slots; null: the instance is free. Set once, before a slot gets `wrapper`.
+  std::atomic<void*> original{nullptr};
+  // What the wrapper calls: the original, or what a library has in its place, which calls it.
+  std::atomic<void*> callee{nullptr};
+};
+
+// A function whose calls are seen, by its name in symbol tables ("pread64"). There is an instance
+// for each original that a process may have: libc's, a preloaded library's, a sanitizer's. Refers.
+struct WrappedFunction {
+  const char* name;
+  std::span<WrapperInstance> instances;
+  // Where libc does not define it: how the file name of the library that does begins
+  // ("liburing.so").
+  const char* library = nullptr;
+};
 
 // All functions whose calls the profiler sees; README.md lists them. For Attachment::attach(). Any
 // thread; it lives for ever.
@@ -44,5 +64,11 @@ void add_stream_transfer_calls(WrappedFunctions& functions);
 void add_formatted_calls(WrappedFunctions& functions);
 void add_uring_calls(WrappedFunctions& functions);
 void add_aio_calls(WrappedFunctions& functions);
+
+// What lies at an address that somebody told as a number: the loader, an object, the kernel.
+template <class T>
+T* at_address(uint64_t address) {
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
 
 }  // namespace stoker

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "io/profiler/attach/wrapped_function.h"
 #include "io/profiler/wrap/counting.h"
+#include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/storage/cached/cache_index.h"
-#include "io/storage/metered.h"
+#include "io/storage/tiers.h"
 
 namespace stoker {
 namespace {

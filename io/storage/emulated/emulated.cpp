@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "io/storage/emulated/emulates.h"
 #include "io/storage/emulated/tier_model.h"
 #include "io/storage/tail/hedged_reads.h"
 #include "io/storage/wrapped_storage.h"

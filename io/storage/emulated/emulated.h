@@ -1,10 +1,10 @@
 #pragma once
 
 #include "io/core/config/registry.h"
+#include "io/storage/emulated/tier_device.h"
 #include "io/storage/emulated/tier_figures.h"
-#include "io/storage/emulated/tier_layout.h"
 #include "io/storage/storage.h"
-#include "io/storage/tail/tail_options.h"
+#include "io/storage/tail/hedged_reads.h"
 
 namespace stoker {
 

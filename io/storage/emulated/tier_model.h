@@ -6,13 +6,13 @@
 #include <memory>
 #include <vector>
 
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/thread_slots.h"
 #include "io/metrics/tier_meter.h"
 #include "io/storage/emulated/tier_device.h"
-#include "io/storage/emulated/tier_layout.h"
 #include "io/storage/file_tree.h"
+#include "io/storage/storage.h"
 
 namespace stoker {
 
@@ -103,6 +103,17 @@ class TierLayer final : public FileLayer {
 
  private:
   std::shared_ptr<TierModel> model_;
+};
+
+// What an emulated tier is beside Storage, for those who let its callers wait in a way of their
+// own (`stoker mount`). What both return lives as long as the tier. Any thread.
+class Emulates {
+ public:
+  virtual ~Emulates() = default;
+  // The device: whoever reads data() charges it.
+  virtual TierModel& model() const = 0;
+  // The tier below, where nothing waits.
+  virtual const Storage& data() const = 0;
 };
 
 }  // namespace stoker

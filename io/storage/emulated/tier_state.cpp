@@ -16,7 +16,7 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/system/file_lock.h"
+#include "io/core/system/neighbours.h"
 
 // Who has the file open holds a shared lock on it. Whoever gets the exclusive one is alone: it may
 // set the contents up, whatever they are, or take the file away.

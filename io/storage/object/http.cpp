@@ -10,13 +10,12 @@
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/core/text/letters.h"
+#include "io/core/text/text.h"
 #include "io/http/transport.h"
 #include "io/storage/keys.h"
 #include "io/storage/object/http_listing.h"
 #include "io/storage/object/object_errors.h"
 #include "io/storage/object/object_reads.h"
-#include "io/storage/object/transfer_options.h"
 #include "io/storage/storage.h"
 #include "io/storage/tail/hedged_reads.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "io/core/error.h"
-#include "io/core/text/letters.h"
+#include "io/core/text/text.h"
 #include "io/storage/keys.h"
 #include "io/storage/object/s3_answers.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "io/core/text/text.h"
-#include "io/storage/object/aws_credentials.h"
+#include "io/storage/object/aws_signature.h"
+#include "io/storage/object/object_reads.h"
 #include "io/storage/object/s3_bucket.h"
-#include "io/storage/object/transfer_options.h"
 #include "io/storage/storage.h"
 #include "io/storage/tail/hedged_reads.h"
 

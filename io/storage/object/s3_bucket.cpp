@@ -8,7 +8,6 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/text/letters.h"
 #include "io/core/text/text.h"
 #include "io/storage/keys.h"
 #include "io/storage/object/object_errors.h"

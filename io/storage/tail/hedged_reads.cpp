@@ -1,5 +1,6 @@
 #include "io/storage/tail/hedged_reads.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 
 // The life of a read:
 //
@@ -244,6 +245,25 @@ std::unique_ptr<HedgedReads> hedged_reads(const TailOptions& options, TierMeter*
                                           HedgedReads::Read read) {
   if (!options.hedge) return nullptr;
   return std::make_unique<HedgedReads>(*options.hedge, meter, std::move(read));
+}
+
+bool Scalar<HedgeAfter>::parse(const std::string& text, HedgeAfter& out) {
+  if (text.starts_with('p')) {
+    double percent = 0;
+    if (!parse_number(text.substr(1), percent)) return false;
+    if (percent < 50 || percent > 99.9) return false;
+    out = {percent / 100, {}};
+    return true;
+  }
+  Duration time;
+  if (!Scalar<Duration>::parse(text, time) || time.ms < 1 || time.ms > 60'000) return false;
+  out = {0, std::chrono::milliseconds(time.ms)};
+  return true;
+}
+
+std::string Scalar<HedgeAfter>::format(const HedgeAfter& value) {
+  if (value.quantile > 0) return fmt::format("p{:.6g}", 100 * value.quantile);
+  return Scalar<Duration>::format({value.time / std::chrono::milliseconds(1)});
 }
 
 }  // namespace stoker

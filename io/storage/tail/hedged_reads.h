@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -9,21 +11,72 @@
 #include <thread>
 #include <vector>
 
+#include "io/core/config/config.h"
 #include "io/core/system/memory.h"
+#include "io/metrics/clock.h"
 #include "io/metrics/tier_meter.h"
 #include "io/storage/storage.h"
-#include "io/storage/tail/hedge_budget.h"
 #include "io/storage/tail/read_times.h"
-#include "io/storage/tail/tail_options.h"
 
 namespace stoker {
+
+// How many more reads a tier may be sent: a bucket into which every read puts 3 % of one, and which
+// holds 32. It begins empty, so that there are never more than 3 %. What is not urgent leaves half
+// of it to what is. earn(): any thread; take(): one thread at a time.
+class HedgeBudget {
+ public:
+  void earn() {
+    if (left_.load(std::memory_order_relaxed) < kMost) {
+      left_.fetch_add(kShare, std::memory_order_relaxed);
+    }
+  }
+  // False: it has to wait.
+  bool take(bool urgent) {
+    if (left_.load(std::memory_order_relaxed) < (urgent ? kOne : kOne + kMost / 2)) return false;
+    left_.fetch_sub(kOne, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kOne = 100;  // a read, in hundredths
+  static constexpr int64_t kShare = 3;
+  static constexpr int64_t kMost = 32 * kOne;
+  std::atomic<int64_t> left_{0};
+};
+
+// When a read is late, so that a second one is sent. A value.
+struct HedgeAfter {
+  double quantile = 0;     // of the tier's recent reads: 0.95; 0: `time` says it
+  Clock::duration time{};  // since the read began
+};
+
+// How a configuration writes it.
+template <>
+struct Scalar<HedgeAfter> {
+  static bool parse(const std::string& text, HedgeAfter& out);
+  static std::string format(const HedgeAfter& value);
+  static constexpr const char* expected =
+      "a percentile from p50 to p99.9, or a time such as 20ms, up to 60s";
+};
+
+// What tiers have in common whose reads may now and then take many times as long as usual. A value.
+struct TailOptions {
+  std::optional<HedgeAfter> hedge;
+  template <class V>
+  void visit(V& v) {
+    v("hedge", hedge,
+      same_results("When a read is sent a second time, whose answer is taken if it comes first: "
+                   "after this percentile of recent reads of its size (p95), or this time (20ms). "
+                   "At most 3 % more reads are sent. Absent: never."));
+  }
+};
 
 // Reads of a tier of which the late ones are sent a second time, and the first answer is taken
 // ("hedged requests": Dean and Barroso, "The tail at scale", CACM 2013). Any thread.
 //
 // A read is done by its caller's thread, into its caller's buffer, and by no other. One that is
 // late is read again by a thread of this object, into a buffer of its own. If that one is through
-// first, the caller's read is interrupted (io/core/interruption.h) and gets that buffer; else it is
+// first, the caller's read is interrupted (io/core/threads.h) and gets that buffer; else it is
 // the other one that is interrupted, and nobody waits for it. So a buffer is never written to by
 // anybody who was given up. A second one that is late as well is followed by a third.
 //

@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/system/file_lock.h"
+#include "io/core/system/neighbours.h"
 
 namespace stoker {
 namespace {

@@ -1,10 +1,9 @@
-#include "io/core/ranks/agreement.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "io/core/ranks/rank_group.h"
 #include "tests/support/ranks.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,8 +1,7 @@
-#include "io/core/system/file_lock.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "io/core/system/neighbours.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

@@ -1,10 +1,10 @@
-#include "io/core/system/neighbour.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+
+#include "io/core/system/neighbours.h"
 
 namespace stoker {
 namespace {

@@ -1,5 +1,3 @@
-#include "io/core/system/shared_memory.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/system/neighbours.h"
 #include "tests/support/errors.h"
 
 namespace stoker {

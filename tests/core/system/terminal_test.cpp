@@ -1,6 +1,6 @@
-#include "io/core/system/terminal.h"
-
 #include <gtest/gtest.h>
+
+#include "io/core/system/standard_streams.h"
 
 namespace stoker {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "io/http/message.h"
-#include "io/storage/object/aws_credentials.h"
+#include "io/storage/object/aws_signature.h"
 #include "tests/fuzz/target.h"
 
 // Lines: a Content-Range, a URL, the rest a key and a file of credentials.

@@ -5,8 +5,7 @@
 
 #include "io/core/error.h"
 #include "io/decoder/jpeg_codec.h"
-#include "io/jpeg/baseline_decoder.h"
-#include "io/jpeg/progressive/progressive_decoder.h"
+#include "io/jpeg/decoders.h"
 #include "tests/decoder/libjpeg.h"
 #include "tests/fuzz/target.h"
 

@@ -1,4 +1,4 @@
-#include "io/dataset/packed_index.h"
+#include "io/dataset/signed_index.h"
 #include "tests/fuzz/inputs/signed_index.h"
 #include "tests/fuzz/target.h"
 

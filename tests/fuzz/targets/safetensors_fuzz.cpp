@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "io/checkpoint/restoring/safetensors_header.h"
+#include "io/checkpoint/restoring/safetensors.h"
 #include "tests/fuzz/target.h"
 
 // A file of somebody's. Whoever takes tensors out of its memory trusts their places.

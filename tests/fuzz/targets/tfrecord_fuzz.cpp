@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "io/core/crc32c.h"
-#include "io/core/wire/tfrecord.h"
+#include "io/core/wire/protobuf.h"
 #include "io/dataset/formats/tfrecord/format.h"
 #include "tests/fuzz/target.h"
 

@@ -4,7 +4,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/stack.h>
 
-#include "models/objectives/metric.h"
+#include "models/objectives/objective.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/softmax.h>
 
-#include "models/objectives/loss.h"
+#include "models/objectives/objective.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "io/dataset/shards/stored_records.h"
+#include "io/dataset/read_sample.h"
 #include "tests/support/errors.h"
 #include "tests/support/expecting_storage.h"
 #include "tests/support/lmdbio_runs.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/loader/lmdbio/group_order.h"
 #include "io/loader/lmdbio/lmdbio_options.h"
 #include "tests/support/errors.h"

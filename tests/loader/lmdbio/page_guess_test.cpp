@@ -1,8 +1,8 @@
-#include "io/loader/lmdbio/page_guess.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "io/loader/lmdbio/record_pages.h"
 
 namespace stoker {
 namespace {

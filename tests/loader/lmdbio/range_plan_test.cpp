@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "io/loader/lmdbio/coalesce.h"
+#include "io/loader/lmdbio/group_order.h"
 
 namespace stoker {
 namespace {

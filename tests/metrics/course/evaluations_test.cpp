@@ -1,8 +1,8 @@
-#include "io/metrics/course/evaluations.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "io/metrics/course/history.h"
 
 namespace stoker {
 namespace {

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/objectives/loss.h"
-#include "models/objectives/metric.h"
+#include "models/objectives/objective.h"
 
 namespace stoker {
 

@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "io/profiler/attach/loader_lock.h"
-
 namespace stoker {
 namespace {
 

@@ -1,9 +1,9 @@
-#include "io/profiler/counters/common_values.h"
-
 #include <gmock/gmock.h>
 
 #include <array>
 #include <initializer_list>
+
+#include "io/profiler/counters/arena.h"
 
 namespace stoker {
 namespace {

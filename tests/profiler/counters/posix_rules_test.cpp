@@ -1,8 +1,8 @@
-#include "io/profiler/counters/posix_rules.h"
-
 #include <gmock/gmock.h>
 
 #include <array>
+
+#include "io/profiler/counters/rules.h"
 
 namespace stoker {
 namespace {

@@ -1,6 +1,6 @@
-#include "io/profiler/counters/stdio_rules.h"
-
 #include <gmock/gmock.h>
+
+#include "io/profiler/counters/rules.h"
 
 namespace stoker {
 namespace {

@@ -1,10 +1,9 @@
-#include "io/profiler/log/heat_map.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <numeric>
 
+#include "io/profiler/log/darshan_log.h"
 #include "tests/profiler/log/profiles.h"
 
 namespace stoker {

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 
-#include "io/profiler/attach/wrapped_function.h"
 #include "io/profiler/wrap/wrapped_functions.h"
 
 namespace stoker {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "io/profiler/counters/record_name.h"
+#include "io/profiler/recorder_state.h"
 #include "io/profiler/records/descriptor_table.h"
 #include "io/profiler/records/mount_table.h"
-#include "io/profiler/records/path_filter.h"
 #include "io/profiler/records/record_table.h"
 #include "io/profiler/records/stream_table.h"
 #include "tests/support/temporary_directory.h"

@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "io/profiler/view/profile_remarks.h"
-
 namespace stoker {
 namespace {
 

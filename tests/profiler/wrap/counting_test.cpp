@@ -1,3 +1,5 @@
+#include "io/profiler/wrap/counting.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -9,7 +11,6 @@
 #include <array>
 #include <thread>
 
-#include "io/profiler/own_io.h"
 #include "tests/profiler/wrap/attached.h"
 #include "tests/support/temporary_directory.h"
 

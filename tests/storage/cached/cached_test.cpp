@@ -14,7 +14,7 @@
 #include "io/core/error.h"
 #include "io/metrics/hub.h"
 #include "io/storage/cached/plan_file.h"
-#include "io/storage/metered.h"
+#include "io/storage/tiers.h"
 #include "tests/support/errors.h"
 #include "tests/support/mounted.h"
 #include "tests/support/storages.h"

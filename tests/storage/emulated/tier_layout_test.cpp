@@ -1,5 +1,3 @@
-#include "io/storage/emulated/tier_layout.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "io/storage/emulated/tier_device.h"
 #include "io/storage/emulated/tier_model.h"
 
 namespace stoker {

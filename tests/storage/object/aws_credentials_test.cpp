@@ -1,10 +1,9 @@
-#include "io/storage/object/aws_credentials.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <fstream>
 
+#include "io/storage/object/aws_signature.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 #include "io/metrics/tracer.h"
 #include "tests/support/errors.h"
 

@@ -1,8 +1,7 @@
-#include "io/storage/tail/tail_options.h"
-
 #include <gtest/gtest.h>
 
 #include "io/storage/storage.h"
+#include "io/storage/tail/hedged_reads.h"
 #include "tests/support/errors.h"
 #include "tests/support/storages.h"
 

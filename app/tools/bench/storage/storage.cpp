@@ -16,8 +16,8 @@
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/core/system/memory.h"
-#include "io/metrics/cache_verdict.h"
 #include "io/metrics/clock.h"
+#include "io/metrics/record/run_record.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/page_cache.h"
 

@@ -11,7 +11,7 @@
 #include "app/tools/bench/storage/storage.h"
 #include "app/tools/bench/storage/storage_fit.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 #include "io/experiment/data_options.h"
 #include "io/storage/keys.h"
 

@@ -10,7 +10,7 @@
 #include "app/base/statistics.h"
 #include "app/tools/bench/rounds.h"
 #include "io/core/error.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

@@ -14,10 +14,9 @@
 #include "io/checkpoint/restoring/read_set.h"
 #include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/sets/set_store.h"
-#include "io/core/interruption.h"
-#include "io/core/parallel.h"
 #include "io/core/system/memory.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 #include "io/storage/storage.h"
 

@@ -12,8 +12,8 @@
 #include "app/base/result_table.h"
 #include "app/tools/bench_train/checkpoint/checkpoint.h"
 #include "app/tools/bench_train/checkpoint/saved_model.h"
-#include "io/core/interruption.h"
-#include "io/core/text/plural.h"
+#include "io/core/text/text.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/core/parallel.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

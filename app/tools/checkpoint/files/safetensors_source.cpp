@@ -6,8 +6,7 @@
 #include <filesystem>
 
 #include "app/tools/checkpoint/files/input_file.h"
-#include "io/checkpoint/restoring/safetensors_header.h"
-#include "io/checkpoint/restoring/safetensors_index.h"
+#include "io/checkpoint/restoring/safetensors.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/tools/checkpoint/files/stored_tensors.h"
-#include "io/checkpoint/restoring/safetensors_index.h"
+#include "io/checkpoint/restoring/safetensors.h"
 
 namespace stoker {
 

@@ -16,7 +16,7 @@
 
 #include "app/tools/data/convert/shard_run.h"
 #include "app/tools/data/convert/verify.h"
-#include "io/core/parallel.h"
+#include "io/core/threads.h"
 #include "io/dataset/read_sample.h"
 #include "io/dataset/shards/shard_index.h"
 #include "io/storage/cached/staging.h"

@@ -9,7 +9,6 @@
 #include "app/tools/data/convert/journal.h"
 #include "app/tools/data/convert/plan.h"
 #include "io/core/error.h"
-#include "io/core/notify.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/shards/shard_writer.h"
 #include "io/decoder/decoder.h"

@@ -16,7 +16,6 @@
 #include "io/core/error.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/system/file_lock.h"
-#include "io/dataset/signed_json.h"
+#include "io/core/system/neighbours.h"
+#include "io/dataset/signed_index.h"
 #include "io/storage/cached/staging.h"
 #include "io/storage/file_tree.h"
 

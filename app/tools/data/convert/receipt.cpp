@@ -3,7 +3,7 @@
 #include "app/tools/data/convert/journal.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
-#include "io/dataset/signed_json.h"
+#include "io/dataset/signed_index.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/core/parallel.h"
+#include "io/core/threads.h"
 #include "io/dataset/read_sample.h"
 
 namespace stoker {

@@ -10,8 +10,8 @@
 
 #include "app/tools/data/convert/shard_run.h"
 #include "io/core/error.h"
-#include "io/core/parallel.h"
-#include "io/dataset/formats/writers/image_names.h"
+#include "io/core/threads.h"
+#include "io/dataset/formats/writers/image_files.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "app/tools/run_program/verdict/program_verdict.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/idle_pool.h"
+#include "io/core/threads.h"
 #include "io/dataset/formats/hdf5/chunk.h"
 #include "io/dataset/formats/hdf5/hdf5_frame.h"
 #include "io/dataset/formats/hdf5/layout.h"

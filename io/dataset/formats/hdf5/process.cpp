@@ -20,9 +20,9 @@
 #include "io/core/config/plugin.h"
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
-#include "io/core/interruption.h"
 #include "io/core/system/child_process.h"
 #include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/dataset/shards/shard_index.h"
 
 namespace stoker {

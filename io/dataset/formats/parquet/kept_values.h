@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "io/core/error.h"
-#include "io/core/interruption.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "io/dataset/formats/parquet/arrow_result.h"
 #include "io/dataset/formats/parquet/row_values.h"
 #include "io/dataset/shards/shard_index.h"
 

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "io/dataset/formats/parquet/arrow_result.h"
-
 namespace stoker {
 namespace {
 

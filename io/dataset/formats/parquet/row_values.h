@@ -1,9 +1,15 @@
 #pragma once
 
+#include <arrow/result.h>
+#include <arrow/status.h>
+
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/core/system/memory.h"
@@ -44,5 +50,25 @@ uint64_t numbers_of_each(const arrow::DataType& type);
 // Whole numbers, or nothing where there is none. Only for what is_whole() says it of.
 std::vector<std::optional<int64_t>> row_numbers(const arrow::ChunkedArray& column);
 bool is_whole(const arrow::DataType& type);
+
+// The bytes are no Parquet, contradict themselves, or are of a kind that libparquet does not read.
+// A value.
+class ParquetDamage final : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Arrow's way of failing becomes ours: ParquetDamage, or std::bad_alloc. Any thread.
+inline void check(const arrow::Status& status) {
+  if (status.ok()) return;
+  if (status.IsOutOfMemory()) throw std::bad_alloc();
+  throw ParquetDamage(status.message());
+}
+
+template <class T>
+T value_of(arrow::Result<T> result) {
+  check(result.status());
+  return std::move(result).ValueUnsafe();
+}
 
 }  // namespace stoker

@@ -8,11 +8,10 @@
 
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
-#include "io/core/text/plural.h"
 #include "io/core/text/text.h"
-#include "io/core/wire/tfrecord.h"
+#include "io/core/wire/protobuf.h"
 #include "io/dataset/formats/tfrecord/example.h"
-#include "io/dataset/shards/object_stream.h"
+#include "io/dataset/shards/tier_reads.h"
 
 namespace stoker {
 namespace {

@@ -1,5 +1,3 @@
-#include "io/core/wire/tfrecord.h"
-
 #include <fmt/format.h>
 
 #include <climits>
@@ -11,6 +9,7 @@
 
 #include "io/core/crc32c.h"
 #include "io/core/error.h"
+#include "io/core/wire/protobuf.h"
 #include "io/dataset/formats/tfrecord/example.h"
 #include "io/dataset/formats/tfrecord/format.h"
 #include "io/dataset/shards/shard_writer.h"

@@ -5,7 +5,6 @@
 
 #include "io/core/error.h"
 #include "io/dataset/formats/writers/image_files.h"
-#include "io/dataset/formats/writers/image_names.h"
 
 namespace stoker {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/dataset/packed_index.h"
 #include "io/dataset/shards/shard_writer.h"
+#include "io/dataset/signed_index.h"
 
 namespace stoker {
 namespace {

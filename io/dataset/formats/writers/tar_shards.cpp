@@ -10,7 +10,7 @@
 
 #include "io/core/error.h"
 #include "io/core/text/text.h"
-#include "io/dataset/formats/writers/image_names.h"
+#include "io/dataset/formats/writers/image_files.h"
 #include "io/dataset/shards/shard_writer.h"
 
 namespace stoker {

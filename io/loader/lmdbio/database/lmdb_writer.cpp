@@ -10,7 +10,6 @@
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/core/system/temporary_folder.h"
 #include "io/loader/lmdbio/database/datum.h"
 #include "io/loader/lmdbio/database/lmdb_file.h"
 

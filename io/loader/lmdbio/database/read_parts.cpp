@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/parallel.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

@@ -15,7 +15,6 @@
 #include "io/loader/lmdbio/explicit/range_plan.h"
 #include "io/loader/lmdbio/explicit/record_places.h"
 #include "io/loader/lmdbio/record_reader.h"
-#include "io/loader/lmdbio/waiting.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/storage.h"
 

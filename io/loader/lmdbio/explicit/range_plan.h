@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "io/loader/lmdbio/window.h"
+#include "io/loader/lmdbio/record_reader.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

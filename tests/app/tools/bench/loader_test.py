@@ -7,7 +7,7 @@ import unittest
 from stoker import MINI, StokerTest, configuration
 
 IMAGES = len(list(MINI.glob("*/*.jpg")))
-# Large enough to be streamed into the slot, which is no memcpy (io/core/stream_copy.cpp).
+# Large enough to be streamed into the slot, which is no memcpy (io/core/system/memory.cpp).
 PIXELS = ["dataset={type: decoded, inner: {type: image_folder, storage: data}, decoder: {type: jpeg, size: 128}}",
           "decoder={type: raw, height: 128, width: 128, size: 128}"]
 

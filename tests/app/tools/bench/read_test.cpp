@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "io/core/error.h"
-#include "io/metrics/cache_verdict.h"
+#include "io/metrics/record/run_record.h"
 #include "tests/support/errors.h"
 #include "tests/support/fakes.h"
 #include "tests/support/temporary_directory.h"

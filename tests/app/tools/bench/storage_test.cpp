@@ -18,7 +18,7 @@
 #include "app/tools/bench/storage/storage_fit.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
-#include "io/metrics/cache_verdict.h"
+#include "io/metrics/record/run_record.h"
 #include "io/storage/file_tree.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"

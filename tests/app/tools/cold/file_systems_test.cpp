@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/tools/cold/cold.h"
-#include "io/storage/mounted_tier.h"
+#include "io/storage/tiers.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "io/core/crc32c.h"
 #include "io/core/wire/protobuf.h"
-#include "io/core/wire/tfrecord.h"
 
 namespace stoker {
 

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "io/core/error.h"
+#include "io/dataset/read_sample.h"
 #include "io/dataset/shards/shard_writer.h"
-#include "io/dataset/shards/stored_records.h"
 #include "io/loader/lmdbio/database/datum.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"

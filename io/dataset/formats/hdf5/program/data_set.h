@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/dataset/formats/hdf5/program/handle.h"
+#include "io/dataset/formats/hdf5/program/library.h"
 #include "io/dataset/formats/hdf5/protocol.h"
 
 namespace stoker {

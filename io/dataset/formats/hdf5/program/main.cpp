@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "io/dataset/formats/hdf5/program/handle.h"
+#include "io/dataset/formats/hdf5/program/library.h"
 #include "io/dataset/formats/hdf5/program/parent.h"
 #include "io/dataset/formats/hdf5/program/scan.h"
 #include "io/dataset/formats/hdf5/program/write.h"

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "io/core/system/memory.h"
-#include "io/dataset/formats/hdf5/program/driver.h"
-#include "io/dataset/formats/hdf5/program/handle.h"
+#include "io/dataset/formats/hdf5/program/library.h"
 #include "io/dataset/formats/hdf5/protocol.h"
 
 namespace stoker {

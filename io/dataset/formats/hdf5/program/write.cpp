@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "io/dataset/formats/hdf5/program/driver.h"
-#include "io/dataset/formats/hdf5/program/handle.h"
+#include "io/dataset/formats/hdf5/program/library.h"
 #include "io/dataset/formats/hdf5/protocol.h"
 
 namespace stoker {

@@ -4,7 +4,6 @@
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 #include "io/dataset/formats/writers/image_files.h"
-#include "io/dataset/formats/writers/image_names.h"
 #include "tests/app/tools/data/convert/conversions.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"
