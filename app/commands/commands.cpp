@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "app/base/registered_command.h"
+#include "app/base/command_line.h"
 #include "io/core/config/plugin.h"
 #include "io/core/error.h"
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/base/component_kinds.h"
+#include "app/base/command_line.h"
 #include "app/base/result_table.h"
 #include "app/experiment/experiment_options.h"
 #include "io/core/text/json.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "app/base/rank_directories.h"
+#include "app/base/command_line.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/csv.h"

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/base/command_line.h"
 #include "app/base/progress_line.h"
-#include "app/base/rank_directories.h"
 #include "app/base/result_table.h"
 #include "app/experiment/experiment_options.h"
 #include "app/process/stop_signal.h"

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "app/base/rank_directories.h"
+#include "app/base/command_line.h"
 #include "app/tools/darshan/profile_logs.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"

@@ -6,7 +6,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/base/statistics.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/decode_time.h"
 #include "app/tools/bench/rounds.h"

@@ -8,7 +8,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/base/statistics.h"
 #include "app/tools/bench/batch_probe.h"
 #include "app/tools/bench/bench_device.h"
 #include "app/tools/bench/decode_ceiling.h"

@@ -9,7 +9,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/base/statistics.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/error.h"

@@ -13,7 +13,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/base/statistics.h"
 #include "app/experiment/experiment.h"
 #include "app/tools/bench/loader.h"
 #include "app/tools/bench/tier_conditions.h"

@@ -1,4 +1,4 @@
-#include "app/base/registered_command.h"
+#include "app/base/command_line.h"
 #include "app/tools/data/convert/convert_experiment.h"
 #include "app/tools/data/fetch.h"
 #include "app/tools/data/inspect.h"

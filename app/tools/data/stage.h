@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/base/config_arguments.h"
+#include "app/base/command_line.h"
 #include "io/core/error.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/base/rank_directories.h"
+#include "app/base/command_line.h"
 #include "app/base/result_table.h"
 #include "app/time_log/time_log.h"
 #include "app/tools/report/commands.h"

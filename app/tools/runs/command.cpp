@@ -1,7 +1,7 @@
 #include <memory>
 #include <optional>
 
-#include "app/base/registered_command.h"
+#include "app/base/command_line.h"
 #include "app/tools/runs/commands.h"
 
 namespace stoker {

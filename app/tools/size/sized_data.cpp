@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "app/base/progress_line.h"
-#include "app/base/statistics.h"
+#include "app/base/result_table.h"
 #include "app/tools/bench/decode_time.h"
 #include "app/tools/data/own_data.h"
 #include "app/tools/simulate/measured.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "app/base/statistics.h"
+#include "app/base/result_table.h"
 #include "io/core/text/json.h"
 
 namespace stoker {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/base/statistics.h"
+#include "app/base/result_table.h"
 #include "app/tools/report/table.h"
 #include "io/core/text/json.h"
 

@@ -1,4 +1,4 @@
-#include "app/base/registered_command.h"
+#include "app/base/command_line.h"
 #include "app/experiment/check.h"
 #include "app/run/environment.h"
 #include "app/train/launch.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/base/config_arguments.h"
+#include "app/base/command_line.h"
 #include "app/tools/bench/bench_folder.h"
 #include "io/core/config/config.h"
 #include "io/core/error.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "app/base/statistics.h"
+#include "app/base/result_table.h"
 #include "app/tools/bench/rounds.h"
 #include "io/core/error.h"
 #include "io/core/text/plural.h"

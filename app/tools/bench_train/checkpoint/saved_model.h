@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/base/config_arguments.h"
+#include "app/base/command_line.h"
 #include "app/experiment/experiment.h"
 #include "app/tools/bench/bench_folder.h"
 #include "app/train/step.h"
