@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/experiment/precision.h"
-#include "app/run/malloc_tuning.h"
+#include "app/experiment/experiment.h"
+#include "app/run/environment.h"
 #include "io/core/random.h"
 
 namespace stoker {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "app/experiment/precision.h"
+#include "app/experiment/experiment_options.h"
 
 namespace stoker {
 namespace {

@@ -11,7 +11,7 @@
 #include <stop_token>
 
 #include "app/experiment/experiment.h"
-#include "app/process/end_within.h"
+#include "app/process/failure.h"
 #include "app/process/log.h"
 #include "app/process/start_watch.h"
 #include "app/process/stop_signal.h"

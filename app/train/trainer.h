@@ -10,7 +10,6 @@
 #include "app/experiment/experiment.h"
 #include "app/process/log.h"
 #include "app/process/stop_signal.h"
-#include "app/run/digest_log.h"
 #include "app/run/directory.h"
 #include "app/train/cache_watch.h"
 #include "app/train/checkpoints.h"

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/experiment/experiment_options.h"
-#include "app/process/machine.h"
+#include "app/process/provenance.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/simulate/inputs.h"
 #include "app/tools/sweep/findings.h"

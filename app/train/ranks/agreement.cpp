@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/process/version.h"
+#include "app/process/provenance.h"
 #include "io/core/ranks/agreement.h"
 #include "io/dataset/data_identity.h"
 

@@ -1,4 +1,4 @@
-#include "app/process/machine.h"
+#include "app/process/provenance.h"
 
 #include <fmt/format.h>
 #include <stoker_version.h>
@@ -61,6 +61,21 @@ nlohmann::json describe_machine(const std::string& path) {
       {"memory_bytes", static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)},
       {"file_system", file_system(path)},
   };
+}
+
+std::string version_line() {
+  const std::string torch = STOKER_TORCH_VERSION;
+  return fmt::format("stoker {} ({}, {}, {}, revision {})", STOKER_VERSION,
+                     torch.empty() ? "without LibTorch" : "LibTorch " + torch, STOKER_COMPILER,
+                     STOKER_BUILD_TYPE, STOKER_REVISION);
+}
+
+std::vector<std::pair<std::string, std::string>> build_labels() {
+  return {{"version", STOKER_VERSION},
+          {"revision", STOKER_REVISION},
+          {"compiler", STOKER_COMPILER},
+          {"build_type", STOKER_BUILD_TYPE},
+          {"torch", STOKER_TORCH_VERSION}};
 }
 
 }  // namespace stoker

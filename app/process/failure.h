@@ -1,10 +1,21 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "io/core/error.h"
 
 namespace stoker {
+
+// What the program prints of an error, each on a line of its own, ready for a terminal:
+//
+//   error: device: unknown device 'gpu'
+//   hint: did you mean 'cuda'?
+//
+// The hint is what a message ends with (Error): what to do, behind a colon or a semicolon and in
+// the imperative, or the name that may have been meant. A message of several lines is left as it
+// is, and so is one without a hint.
+std::string error_text(const std::string& what);
 
 // This process ends here, with the error on standard error and its exit code; no destructor runs.
 // Any thread.
