@@ -15,4 +15,17 @@ struct TrainArguments : ConfigArguments {
 // abandoned the process ends here: a thread of theirs may be stuck for ever.
 ExitCode train(const TrainArguments& arguments);
 
+// What `stoker launch` is asked for. A value.
+struct LaunchArguments : TrainArguments {
+  int64_t ranks = 1;
+};
+
+// `stoker launch`: starts `stoker train` once for each rank on this machine, serves the store at
+// which they meet, and passes SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 on to all. Whatever ends
+// this process ends them. When one ends with an error, the others end, too: by themselves, else
+// after a while by SIGTERM and SIGKILL. The exit code is that of the first one which failed (a
+// killed one's: ExitCode::device). One thread. Error as read_experiment(), before anything is
+// started.
+ExitCode launch(const LaunchArguments& arguments);
+
 }  // namespace stoker
