@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/tools/bench/rounds.h"
+#include "app/tools/bench/benchmarks.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
 #include "io/core/system/memory.h"

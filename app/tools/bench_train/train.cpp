@@ -14,7 +14,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/process/stop_signal.h"
-#include "app/tools/bench/rounds.h"
+#include "app/tools/bench/benchmarks.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
 #include "io/core/system/temporary_folder.h"

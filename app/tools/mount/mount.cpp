@@ -12,7 +12,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/process/log.h"
-#include "app/tools/bench/tier_conditions.h"
+#include "app/tools/bench/bench_tier.h"
 #include "app/tools/mount/mount_point.h"
 #include "app/tools/mount/mount_server.h"
 #include "app/tools/mount/own_cost.h"

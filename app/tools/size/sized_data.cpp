@@ -8,7 +8,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/tools/bench/decode_time.h"
+#include "app/tools/bench/benchmarks.h"
 #include "app/tools/data/own_data.h"
 #include "app/tools/simulate/measured.h"
 #include "io/core/text/plural.h"

@@ -1,5 +1,3 @@
-#include "app/tools/bench/storage/storage_fit.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 #include <utility>
 
 #include "app/base/result_table.h"
-#include "app/tools/bench/rounds.h"
+#include "app/tools/bench/benchmarks.h"
+#include "app/tools/bench/storage/storage.h"
 #include "io/core/error.h"
 #include "io/core/text/plural.h"
 

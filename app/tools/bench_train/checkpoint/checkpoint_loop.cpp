@@ -11,7 +11,6 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/bench_train/checkpoint/checkpoint.h"
-#include "app/tools/bench_train/checkpoint/saved_model.h"
 #include "io/core/interruption.h"
 #include "io/core/text/plural.h"
 

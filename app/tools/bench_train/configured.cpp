@@ -1,6 +1,8 @@
 #include "app/base/progress_line.h"
 #include "app/experiment/experiment_options.h"
-#include "app/tools/bench/bench_device.h"
+#include "app/tools/bench/loader.h"
+#include "app/tools/bench_checkpoint/bench_checkpoint.h"
+#include "app/tools/bench_train/checkpoint/checkpoint.h"
 
 namespace stoker {
 namespace {
@@ -26,6 +28,23 @@ class ConfiguredDevice final : public BenchDevice {
 };
 
 STOKER_REGISTER(BenchDevice, "configured", ConfiguredDevice);
+
+// The state of the experiment's own model.
+class ConfiguredState final : public CheckpointBench {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+  };
+  ConfiguredState(Options, const Inputs& inputs) : arguments_(inputs.arguments) {}
+
+  ExitCode run() override { return bench_model_checkpoint(arguments_); }
+
+ private:
+  const CheckpointBenchArguments& arguments_;
+};
+
+STOKER_REGISTER(CheckpointBench, "configured", ConfiguredState);
 
 }  // namespace
 }  // namespace stoker
