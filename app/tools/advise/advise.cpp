@@ -22,7 +22,7 @@
 #include "app/tools/advise/advice.h"
 #include "app/tools/advise/configured_uses.h"
 #include "app/tools/advise/seen_profile.h"
-#include "app/tools/darshan/profile_logs.h"
+#include "app/tools/darshan/darshan.h"
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/base/command_line.h"
-#include "app/tools/darshan/profile_logs.h"
+#include "app/tools/darshan/darshan.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"

@@ -15,7 +15,6 @@
 #include "app/tools/bench/bench_tier.h"
 #include "app/tools/mount/mount_point.h"
 #include "app/tools/mount/mount_server.h"
-#include "app/tools/mount/own_cost.h"
 #include "io/core/system/child_process.h"
 #include "io/core/text/plural.h"
 #include "io/core/text/text.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "app/tools/darshan/profile_logs.h"
+#include "app/tools/darshan/darshan.h"
 #include "app/tools/report/commands.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/report/run_page.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/darshan/profile_logs.h"
+#include "app/tools/darshan/darshan.h"
 #include "app/tools/report/differences.h"
 #include "io/core/interruption.h"
 #include "io/core/system/file.h"
