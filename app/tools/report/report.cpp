@@ -1,3 +1,5 @@
+#include "app/tools/report/report.h"
+
 #include <fmt/format.h>
 #include <stoker_version.h>
 
@@ -8,9 +10,6 @@
 #include <utility>
 
 #include "app/tools/darshan/darshan.h"
-#include "app/tools/report/commands.h"
-#include "app/tools/report/report_page.h"
-#include "app/tools/report/run_page.h"
 #include "io/core/interruption.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"

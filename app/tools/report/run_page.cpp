@@ -1,5 +1,3 @@
-#include "app/tools/report/run_page.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -7,6 +5,7 @@
 
 #include "app/tools/darshan/darshan.h"
 #include "app/tools/report/differences.h"
+#include "app/tools/report/report.h"
 #include "io/core/interruption.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"

@@ -8,7 +8,7 @@
 #include "app/base/command_line.h"
 #include "app/base/result_table.h"
 #include "app/time_log/time_log.h"
-#include "app/tools/report/commands.h"
+#include "app/tools/report/report.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "app/base/command_line.h"
-#include "app/tools/runs/commands.h"
+#include "app/tools/runs/run_list.h"
 
 namespace stoker {
 namespace {
