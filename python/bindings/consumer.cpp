@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "io/core/interruption.h"
-#include "python/bindings/released.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

@@ -16,9 +16,8 @@
 #include "io/profiler/own_io.h"
 #include "io/profiler/view/profile_json.h"
 #include "io/profiler/view/profile_remarks.h"
-#include "python/bindings/bindings.h"
-#include "python/bindings/own_process.h"
-#include "python/bindings/released.h"
+#include "python/bindings/module.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

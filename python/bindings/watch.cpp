@@ -16,10 +16,10 @@
 #include "io/metrics/rate.h"
 #include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
-#include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
 #include "python/bindings/loader.h"
-#include "python/bindings/released.h"
+#include "python/bindings/module.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

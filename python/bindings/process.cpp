@@ -1,10 +1,13 @@
-#include "python/bindings/released.h"
+#include "python/bindings/process.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
+
+#include "io/core/error.h"
 
 namespace stoker::python {
 namespace {
@@ -48,6 +51,19 @@ void leave_interpreter() {
   PyThreadState* const state = PyEval_SaveThread();
   while (all.asking != 0) std::this_thread::yield();
   PyEval_RestoreThread(state);
+}
+
+int OwnProcess::current() { return ::getpid(); }
+
+bool OwnProcess::here() const { return current() == process_; }
+
+void OwnProcess::require(const char* what) const {
+  if (here()) return;
+  throw Error(
+      ExitCode::environment,
+      fmt::format("this {} was made in process {}, before the fork that made this one: make "
+                  "one here",
+                  what, process_));
 }
 
 }  // namespace stoker::python
