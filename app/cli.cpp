@@ -16,11 +16,9 @@
 #include <vector>
 
 #include "app/commands/commands.h"
-#include "app/commands/help.h"
 #include "app/commands/listing.h"
-#include "app/process/end_within.h"
-#include "app/process/error_text.h"
-#include "app/process/version.h"
+#include "app/process/failure.h"
+#include "app/process/provenance.h"
 #include "io/core/error.h"
 #include "io/core/system/standard_streams.h"
 

@@ -258,7 +258,7 @@ def check_sources(problem):
 # A FIFO that somebody has put there holds up whoever opens it, so a file is opened by open_regular() or read_if_there() of
 # io/core/system/file.h. The kernel's own files are safe; those that read further ones of them, or look first, stand here.
 STREAMS_OF_THE_KERNEL = re.compile(r'ifstream(?: \w+)?\((?:fmt::format\()?"/(?:proc|sys|etc)/')
-STREAMS = ("app/tools/cold/mapped_files.cpp", "app/tools/run_program/started_program.cpp", "io/core/system/usable_cores.cpp")
+STREAMS = ("app/tools/cold/file_systems.cpp", "app/tools/run_program/started_program.cpp", "io/core/system/usable_cores.cpp")
 # O_PATH and O_DIRECTORY wait for nothing. What names a file of /proc, or is a library of its own, stands here.
 OPENS = ("io/core/system/file.cpp", "io/profiler/preload", "app/process/start_watch.cpp", "app/tools/run_program/watch", "io/metrics/machine")
 WAITS_FOR_NOTHING = re.compile("O_NONBLOCK|O_DIRECTORY|O_PATH|O_TMPFILE")

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <type_traits>
 
@@ -308,6 +309,25 @@ void CommandLine::check_commands(const std::vector<std::string>& words) const {
 void CommandLine::check(const std::vector<std::string>& words) {
   state_->only_check = true;
   run(words);
+}
+
+std::map<std::string, AddCommand>& registered_commands() {
+  static std::map<std::string, AddCommand> commands;
+  return commands;
+}
+
+OtherHalf& other_half() {
+  static OtherHalf half;
+  return half;
+}
+
+std::vector<std::string> directories_of_ranks(const std::string& directory) {
+  std::vector<std::string> all{directory};
+  for (int rank = 1;; ++rank) {
+    const std::string other = fmt::format("{}/rank-{}", directory, rank);
+    if (!std::filesystem::is_directory(other)) return all;
+    all.push_back(other);
+  }
 }
 
 }  // namespace stoker

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/base/config_arguments.h"
+#include "io/core/config/registry.h"
 #include "io/core/error.h"
 
 namespace CLI {
@@ -23,6 +24,21 @@ class Option;
 namespace stoker {
 
 struct ByteSize;
+
+// An experiment as a command line names it, and how the command prints its result. A command with
+// more arguments has a struct of its own, derived from this one. A value.
+struct ConfigArguments {
+  // A YAML file. (`checkpoint`: also a directory.)
+  std::string config;
+  // Assignments (a.b=value) that replace what the file says, in their order.
+  std::vector<std::string> overrides;
+  // Print the result as JSON on standard output, instead of text.
+  bool json = false;
+};
+
+// The directory of a run that a command was given, and if the run had many ranks, those of the
+// other ranks in it: "rank-1" ... Any thread.
+std::vector<std::string> directories_of_ranks(const std::string& directory);
 
 // One argument of a command. Each method adds a rule and returns the same argument, so that rules
 // can be chained. A handle; valid as long as its CommandLine. If a rule is broken on the command
@@ -134,5 +150,50 @@ class CommandLine {
   std::unique_ptr<Command::State> state_;
   KeysOf keys_of_;
 };
+
+// Declares one command below another one: the program's root, or a group.
+using AddCommand = void (*)(const Command& above);
+
+// The commands of the libraries that are loaded, by name. Filled by RegisteredCommand.
+std::map<std::string, AddCommand>& registered_commands();
+
+// At namespace scope in a command.cpp, once for each command: the command is there from when its
+// library is loaded. `name` is also in the library's PLUGIN list in CMake, by which the program
+// finds it. A command of two words, "bench train", lies below the group "bench" of another library.
+class RegisteredCommand {
+ public:
+  RegisteredCommand(const char* name, AddCommand add) { registered_commands().emplace(name, add); }
+};
+
+// A kind of component with what is registered for it by now, as `stoker list` and `stoker describe`
+// show it. A value.
+struct ComponentKind {
+  std::string name;
+  std::vector<std::string> types;
+  // The options that have a meaning for a type. Error(ExitCode::config): it is unknown.
+  std::vector<FieldHelp> (*describe)(const std::string& type);
+  // The path of the plug-in that has a type; empty: none.
+  std::string (*plugin)(const std::string& type);
+};
+
+template <class T>
+ComponentKind component_kind() {
+  return {T::kKind, Registry<T>::global().names(),
+          [](const std::string& type) {
+            std::vector<FieldHelp> rows = Registry<T>::global().need(type).describe();
+            std::erase_if(rows, [](const FieldHelp& row) { return row.idle; });
+            return rows;
+          },
+          [](const std::string& type) { return Registry<T>::global().need(type).name.plugin; }};
+}
+
+// What an experiment has beside the half that loads data. Its library fills it when it is loaded;
+// until then both are null.
+struct OtherHalf {
+  std::vector<ComponentKind> (*kinds)() = nullptr;
+  // The keys of a whole experiment file; those of its components are not among them.
+  std::vector<FieldHelp> (*keys)() = nullptr;
+};
+OtherHalf& other_half();
 
 }  // namespace stoker

@@ -1,11 +1,11 @@
-#include "app/base/counted_calls.h"
-
 #include <link.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+
+#include "app/base/process_use.h"
 
 // glibc's own names of what is replaced here: no look-up, which would itself allocate.
 extern "C" {

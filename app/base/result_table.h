@@ -8,10 +8,19 @@
 #include <variant>
 #include <vector>
 
-#include "app/base/statistics.h"
 #include "io/core/error.h"
+#include "io/metrics/spread.h"
 
 namespace stoker {
+
+// Writes {min, median, p99, max}. nlohmann::json finds this function by its name, so that a Spread
+// can stand wherever JSON is built.
+void to_json(nlohmann::json& json, const Spread& spread);
+
+// What every benchmark says of measurements that do not agree: "its rounds differ by 121 %, so
+// other work was on the device or the machine: measure again when it is quiet". Empty where the
+// largest is at most this share above the least. A pure function; any thread.
+std::string rounds_differ(const Spread& rounds, double most = 0.25);
 
 // Rows of named figures, said once: aligned text for people, JSON for programs. All results are
 // printed by it. A value; one thread at a time.

@@ -1,5 +1,5 @@
-#include "app/base/registered_command.h"
-#include "app/commands/help.h"
+#include "app/base/command_line.h"
+#include "app/commands/commands.h"
 #include "app/commands/listing.h"
 #include "app/process/healthcheck.h"
 

@@ -1,9 +1,12 @@
 #include "app/commands/commands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
-#include "app/base/registered_command.h"
+#include "app/base/command_line.h"
+#include "app/process/provenance.h"
 #include "io/core/config/plugin.h"
 #include "io/core/error.h"
 
@@ -66,6 +69,36 @@ std::vector<std::string> add_all_commands(const Command& program) {
     if (!declare(program, name).empty()) left_out.push_back(name);
   }
   return left_out;
+}
+
+namespace {
+
+constexpr const char* kExitCodes = R"(Exit codes:
+    0  success
+    2  wrong usage or configuration
+    3  wrong environment: a missing file, permission or space
+    4  more bad samples than dataset.on_error allows
+    5  a checkpoint or the storage failed
+    6  the device failed
+    7  a stated threshold was missed, or a loss is no number
+   70  a bug of this program
+   75  stopped by SIGTERM, SIGHUP or SIGUSR1: start it again to go on
+  130  stopped by SIGINT
+  141  cut off: whoever read its output went away (never a training)
+)";
+
+}  // namespace
+
+bool is_help_topic(const std::string& word) { return word == "exit-codes"; }
+
+ExitCode print_help(const HelpArguments&) {
+  fmt::print("{}", kExitCodes);
+  return ExitCode::ok;
+}
+
+ExitCode print_version() {
+  fmt::print("{}\n", version_line());
+  return ExitCode::ok;
 }
 
 }  // namespace stoker

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "app/base/component_kinds.h"
+#include "app/base/command_line.h"
 #include "io/core/error.h"
 
 namespace stoker {

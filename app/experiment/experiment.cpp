@@ -1,5 +1,6 @@
 #include "app/experiment/experiment.h"
 
+#include <ATen/autocast_mode.h>
 #include <fmt/format.h>
 
 #include <string>
@@ -88,6 +89,21 @@ std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
                                      [this](size_t bytes) { return device_->allocate(bytes); },
                                      std::move(stop_requested), notify_, std::move(warn),
                                      &hub().checkpoints(), group_, &hub().run().input_wait()});
+}
+
+PrecisionScope::PrecisionScope(Precision precision, c10::DeviceType device)
+    : active_(precision == Precision::bf16), device_(device) {
+  if (!active_) return;
+  at::autocast::set_autocast_enabled(device_, true);
+  at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+  at::autocast::increment_nesting();
+}
+
+PrecisionScope::~PrecisionScope() {
+  if (!active_) return;
+  // The casts of the weights are cached for one pass only, because the next pass has new weights.
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(device_, false);
 }
 
 }  // namespace stoker

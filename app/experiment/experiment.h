@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/DeviceType.h>
+
 #include <memory>
 
 #include "app/experiment/experiment_options.h"
@@ -72,6 +74,22 @@ class Experiment {
   RankGroup& group_;
   std::unique_ptr<Device> device_;
   ExperimentData data_;
+};
+
+// While it lives, this thread's operations on `device` run as `precision` says: bf16 is LibTorch's
+// autocast, which keeps weights and sensitive operations in fp32. Objects of one thread may nest;
+// each is destroyed by the thread that made it.
+class PrecisionScope {
+ public:
+  // device: whose operations are meant; those on another one stay as they are.
+  PrecisionScope(Precision precision, c10::DeviceType device);
+  ~PrecisionScope();
+  PrecisionScope(const PrecisionScope&) = delete;
+  PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+ private:
+  const bool active_;
+  const c10::DeviceType device_;
 };
 
 }  // namespace stoker

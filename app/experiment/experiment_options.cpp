@@ -1,8 +1,14 @@
 #include "app/experiment/experiment_options.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "app/base/command_line.h"
+#include "app/base/result_table.h"
 #include "io/core/digest.h"
+#include "io/core/text/json.h"
 #include "io/experiment/saving_options.h"
 
 namespace stoker {
@@ -122,6 +128,35 @@ std::vector<std::string> tier_folders(const ExperimentOptions& options) {
 
 std::string config_hash(const ExperimentOptions& options) {
   return xxh3_64(resolved_yaml(options));
+}
+
+namespace {
+
+// What `list` and `describe` show of this half, from when this library is loaded.
+const OtherHalf& shown = other_half() = {
+    [] {
+      return std::vector<ComponentKind>{component_kind<Device>(),    component_kind<Model>(),
+                                        component_kind<Loss>(),      component_kind<Metric>(),
+                                        component_kind<Optimizer>(), component_kind<Schedule>()};
+    },
+    [] { return describe_struct<ExperimentOptions>(); }};
+
+}  // namespace
+
+ExitCode check_experiment(const ConfigArguments& arguments) {
+  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  return print_result(arguments.json, to_json(dump_struct(options)), resolved_yaml(options), 2);
+}
+
+EnumNames<Precision> enum_names(Precision) {
+  return {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}};
+}
+
+bool cpu_has_bf16_kernels() {
+  // The condition under which its convolutions and products take oneDNN; no header declares it.
+  const auto op =
+      c10::Dispatcher::singleton().findSchema({"mkldnn::_is_mkldnn_bf16_supported", ""});
+  return op && op->typed<bool()>().call();
 }
 
 }  // namespace stoker

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "app/base/command_line.h"
 #include "app/base/progress_line.h"
-#include "app/experiment/precision.h"
 #include "io/checkpoint/checkpointer.h"
+#include "io/core/error.h"
 #include "io/device/device.h"
 #include "io/distributed/distributed_options.h"
 #include "io/experiment/data_options.h"
@@ -20,6 +21,20 @@
 
 namespace stoker {
 
+// training.precision: the number format in which the model computes. Weights and optimizer are fp32
+// with both.
+enum class Precision { fp32, bf16 };
+// fp32, bf16.
+EnumNames<Precision> enum_names(Precision);
+
+// Whether LibTorch has kernels for bf16 on this CPU (x86: those with AVX-512). Plain loops stand in
+// for them, about a hundred times slower than fp32.
+bool cpu_has_bf16_kernels();
+// The message for a CPU without these kernels: the fact, and what to do.
+inline constexpr const char* kNoBf16Kernels =
+    "this CPU has no fast bf16 (AVX-512 is needed): steps take about a hundred times as long as "
+    "with "
+    "training.precision: fp32";
 // The options of an experiment beside those of its components. All are values: reading them opens
 // nothing. Each visit() has a line for every key of the YAML file, with its default, what it may be
 // and its help; check() adds what two keys say of one another, and throws Error(ExitCode::config).
@@ -216,5 +231,9 @@ std::vector<std::string> tier_folders(const ExperimentOptions& options);
 
 // XXH3-64 of the resolved configuration in hex: equal for runs of the same experiment.
 std::string config_hash(const ExperimentOptions& options);
+
+// `stoker check`: prints the configuration with every default, as YAML or JSON. Touches no data.
+// Error(ExitCode::config) as read_experiment.
+ExitCode check_experiment(const ConfigArguments& arguments);
 
 }  // namespace stoker

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/process/end_within.h"
+#include "app/process/failure.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/metrics/machine/process_stats.h"

@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/system/neighbours.h"
 
@@ -102,6 +103,22 @@ bool RunDirectory::is_at(const std::string& path) const {
   struct stat there {};
   if (::stat(path.c_str(), &there) != 0) return errno != ENOENT && errno != ENOTDIR;
   return there.st_dev == made_.st_dev && there.st_ino == made_.st_ino;
+}
+
+void DigestLog::add(const Batch& batch, const std::string& digests) {
+  const std::string digest = xxh3_128(digests);
+  if (error_.empty()) write(fmt::format("{},{},{}\n", batch.epoch, batch.index, digest));
+  chain_ = xxh3_128(chain_ + digest);
+}
+
+void DigestLog::write(const std::string& row) {
+  try {
+    if (!file_) file_.emplace(path_).write("epoch,batch,digest\n");
+    file_->write(row);
+  } catch (const IoError& error) {
+    error_ = error.what();
+    warn_(error_ + ": the training goes on without digests.csv");
+  }
 }
 
 }  // namespace stoker

@@ -1,5 +1,3 @@
-#include "app/train/launch.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 
 #include "app/experiment/experiment_options.h"
 #include "app/process/stop_signal.h"
+#include "app/train/train.h"
 #include "app/train/windows/io_window.h"
 #include "io/core/system/child_process.h"
 #include "io/core/system/standard_streams.h"

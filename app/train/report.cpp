@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "app/process/version.h"
+#include "app/process/provenance.h"
 #include "io/core/system/standard_streams.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"

@@ -3,17 +3,19 @@
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/stack.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "app/experiment/precision.h"
-#include "app/run/malloc_tuning.h"
+#include "app/experiment/experiment.h"
+#include "app/run/environment.h"
 #include "io/core/random.h"
 
 namespace stoker {
-
 namespace {
 
 InputTransform::Inputs input_of(Experiment& experiment) {
@@ -166,6 +168,76 @@ double TrainStep::largest_weight() const {
 
 double TrainStep::learning_rate(int64_t step) const {
   return optimizer_->base_lr() * schedule_->factor(step + ahead_);
+}
+
+CapturedPass::CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<at::Tensor> parameters,
+                           Pass pass)
+    : graph_(std::move(graph)), parameters_(std::move(parameters)), pass_(std::move(pass)) {}
+
+at::Tensor CapturedPass::operator()(const at::Tensor& images, const at::Tensor& labels) {
+  if (!captured_ && warm(images)) capture(images, labels);
+  if (captured_ && images.sizes() == shape_) return replay(images, labels);
+  return pass_(images, labels);
+}
+
+// Whether the passes before this one had its shape, and were enough.
+bool CapturedPass::warm(const at::Tensor& images) {
+  if (images.sizes() != shape_) {
+    shape_ = images.sizes().vec();
+    passes_ = 0;
+  }
+  return passes_++ == kEagerPasses;
+}
+
+void CapturedPass::capture(const at::Tensor& images, const at::Tensor& labels) {
+  images_ = images.clone();
+  labels_ = labels.clone();
+  loss_ = at::empty({}, images.options().dtype(at::kFloat));
+  graph_->capture([this] { loss_.copy_(pass_(images_, labels_)); });
+  // These gradients were made during the capture, so every replay writes to their memory.
+  for (const at::Tensor& parameter : parameters_) gradients_.push_back(parameter.grad());
+  captured_ = true;
+}
+
+// The copies and the replay are queued on one stream, so the replay reads the new batch.
+at::Tensor CapturedPass::replay(const at::Tensor& images, const at::Tensor& labels) {
+  images_.copy_(images, /*non_blocking=*/true);
+  labels_.copy_(labels, /*non_blocking=*/true);
+  // A pass of another shape may have replaced them by its own.
+  for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].mutable_grad() = gradients_[i];
+  graph_->replay();
+  return loss_;
+}
+
+void EvaluationCounts::add(const at::Tensor& counts, int64_t samples) {
+  const at::Tensor host = counts.cpu().contiguous();
+  const auto* begin = host.const_data_ptr<int64_t>();
+  // The number of samples is the first count, so that it is added up like the others.
+  std::vector<int64_t> values{samples};
+  values.insert(values.end(), begin, begin + host.numel());
+  add(values);
+}
+
+void EvaluationCounts::add(const std::vector<int64_t>& values) {
+  values_.resize(std::max(values_.size(), values.size()));
+  for (size_t i = 0; i < values.size(); ++i) values_[i] += values[i];
+}
+
+std::vector<Measure> EvaluationCounts::measures(const Metric& metric) const {
+  return metric.measures({values_.begin() + 1, values_.end()});
+}
+
+std::string measures_text(const std::map<std::string, double>& measures) {
+  std::string text;
+  for (const auto& [name, value] : measures) {
+    const bool of_labels = name == "top1" || name == "top5";
+    // What guessing would get stands in the summary, beside the measures that it explains.
+    if (name == "chance" || name == "largest_class" || name == "mean_per_class") continue;
+    if (!text.empty()) text += ", ";
+    text += of_labels ? fmt::format("top-{} {:.1f} %", name.back(), 100 * value)
+                      : fmt::format("{} {:.4f}", name, value);
+  }
+  return text;
 }
 
 }  // namespace stoker

@@ -2,20 +2,64 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/experiment/experiment.h"
-#include "app/train/captured_pass.h"
 #include "io/device/input_transform.h"
+#include "io/device/device.h"
 #include "io/distributed/peers.h"
+#include "io/metrics/run_meter.h"
 #include "io/metrics/run_totals.h"
 #include "models/objectives/objective.h"
 #include "models/optimizers/back_buffer.h"
 
 namespace stoker {
+
+// A training step's forward and backward pass, given to the device as one graph. The first passes
+// run as they are, so that libraries load and choose their algorithms. Then one is captured, and
+// from then on batches are copied to where it reads them and the graph is replayed. Batches of
+// another shape run as they are. The trainer's thread, inside Device::run. Failures are the
+// graph's: Error(ExitCode::device). Parameters and what the pass refers to must keep their memory
+// as long as this lives: a graph has addresses in it.
+class CapturedPass {
+ public:
+  // Passes before the capture, as many as torch.cuda.make_graphed_callables makes.
+  static constexpr int kEagerPasses = 3;
+  // Leaves new gradients (not added to old ones) and returns the loss, a float32 scalar.
+  using Pass = std::function<at::Tensor(const at::Tensor& images, const at::Tensor& labels)>;
+
+  // Captures nothing yet. `parameters` are those whose gradients `pass` leaves.
+  CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<at::Tensor> parameters, Pass pass);
+
+  // The loss, on the device; the next call may overwrite it. The gradients are new ones, or the
+  // graph's own, which every replay overwrites.
+  at::Tensor operator()(const at::Tensor& images, const at::Tensor& labels);
+
+ private:
+  // Counts the passes of this shape. True: now is the time to capture one.
+  bool warm(const at::Tensor& images);
+  void capture(const at::Tensor& images, const at::Tensor& labels);
+  at::Tensor replay(const at::Tensor& images, const at::Tensor& labels);
+
+  const std::unique_ptr<StepGraph> graph_;
+  const std::vector<at::Tensor> parameters_;
+  const Pass pass_;
+  // The shape of the eager passes, and later of the graph; and how many passes had it.
+  std::vector<int64_t> shape_;
+  int passes_ = 0;
+  bool captured_ = false;
+  // What the graph reads and writes.
+  at::Tensor images_;
+  at::Tensor labels_;
+  at::Tensor loss_;
+  std::vector<at::Tensor> gradients_;
+};
 
 // What one step computes: forward, backward and update. The trainer's thread, inside Device::run.
 // Owns model, optimizer and schedule; refers to nothing of the experiment afterwards. Work is
@@ -92,5 +136,26 @@ class TrainStep {
   std::vector<at::Tensor> buffers_;  // the model's; only with peers
   std::unique_ptr<GradientExchange> exchange_;
 };
+
+// The counts of an evaluation under way, first those of this rank's batches, and later those of all
+// ranks. A value; the trainer's thread.
+class EvaluationCounts {
+ public:
+  // Adds what Metric::count() returned for a batch. Waits for the device.
+  void add(const at::Tensor& counts, int64_t samples);
+  // The counts as one list, which add() of another rank takes.
+  const std::vector<int64_t>& values() const { return values_; }
+  void add(const std::vector<int64_t>& values);
+  // 0: nothing was counted, and there is nothing to measure.
+  int64_t samples() const { return values_.empty() ? 0 : values_.front(); }
+  // The measures that the counts give.
+  std::vector<Measure> measures(const Metric& metric) const;
+
+ private:
+  std::vector<int64_t> values_;  // samples, then the metric's; empty: nothing yet
+};
+
+// "top-1 61.2 %, top-5 88.0 %" or "iou 0.412": measures for people, those of guessing left out.
+std::string measures_text(const std::map<std::string, double>& measures);
 
 }  // namespace stoker

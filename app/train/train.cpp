@@ -11,12 +11,12 @@
 #include <stop_token>
 
 #include "app/experiment/experiment.h"
-#include "app/process/end_within.h"
+#include "app/process/failure.h"
 #include "app/process/log.h"
 #include "app/process/start_watch.h"
 #include "app/process/stop_signal.h"
 #include "app/run/directory.h"
-#include "app/train/ranks/agreement.h"
+#include "app/train/ranks/across_ranks.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
 #include "app/train/wait_watch.h"

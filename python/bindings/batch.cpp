@@ -1,10 +1,9 @@
-#include "python/bindings/batch.h"
-
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include "io/core/digest.h"
 #include "python/bindings/arrays.h"
+#include "python/bindings/loader.h"
 
 namespace nb = nanobind;
 

@@ -20,13 +20,12 @@
 #include "io/experiment/saving_options.h"
 #include "io/metrics/hub.h"
 #include "io/storage/tiers.h"
-#include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
 #include "python/bindings/loaded_set.h"
 #include "python/bindings/loader.h"
 #include "python/bindings/meetings.h"
-#include "python/bindings/own_process.h"
-#include "python/bindings/released.h"
+#include "python/bindings/module.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "io/core/threads.h"
-#include "python/bindings/released.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

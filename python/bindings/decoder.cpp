@@ -8,9 +8,9 @@
 
 #include "io/core/threads.h"
 #include "python/bindings/arrays.h"
-#include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
-#include "python/bindings/released.h"
+#include "python/bindings/module.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "io/core/text/json.h"
-#include "python/bindings/released.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/checkpoint/restoring/loaded_state.h"
-#include "python/bindings/tensors.h"
+#include "python/bindings/arrays.h"
 
 namespace stoker::python {
 

@@ -23,10 +23,9 @@
 #include "io/loader/failure_budget.h"
 #include "io/loader/sampler.h"
 #include "python/bindings/arrays.h"
-#include "python/bindings/batch.h"
-#include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
-#include "python/bindings/released.h"
+#include "python/bindings/module.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

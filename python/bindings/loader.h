@@ -11,11 +11,13 @@
 #include <variant>
 #include <vector>
 
+#include "io/core/batch.h"
+#include "io/core/sample_spec.h"
 #include "io/experiment/batch_identity.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/failure_budget.h"
 #include "python/bindings/consumer.h"
-#include "python/bindings/own_process.h"
+#include "python/bindings/process.h"
 
 namespace stoker::python {
 
@@ -101,5 +103,13 @@ class LoaderHandle {
   const nanobind::object log_;
   std::shared_ptr<Opened> opened_;
 };
+
+// stoker._core.Batch: a batch with the shape of its samples.
+struct BatchHandle {
+  Batch batch;
+  SampleSpec spec;
+};
+
+void bind_batch(nanobind::module_& module);
 
 }  // namespace stoker::python

@@ -6,8 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "python/bindings/bindings.h"
-#include "python/bindings/released.h"
+#include "python/bindings/module.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

@@ -13,10 +13,9 @@
 #include "io/checkpoint/restoring/tensor_files.h"
 #include "io/core/error.h"
 #include "python/bindings/arrays.h"
-#include "python/bindings/bindings.h"
-#include "python/bindings/own_process.h"
+#include "python/bindings/module.h"
+#include "python/bindings/process.h"
 #include "python/bindings/reading.h"
-#include "python/bindings/released.h"
 
 namespace nb = nanobind;
 

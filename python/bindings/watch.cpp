@@ -13,13 +13,13 @@
 #include "io/experiment/run_plan.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/idle.h"
+#include "io/metrics/spread.h"
 #include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
-#include "io/metrics/spread.h"
-#include "python/bindings/bindings.h"
 #include "python/bindings/configuration.h"
 #include "python/bindings/loader.h"
-#include "python/bindings/released.h"
+#include "python/bindings/module.h"
+#include "python/bindings/process.h"
 
 namespace nb = nanobind;
 

@@ -13,16 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "app/base/command_line.h"
 #include "app/base/progress_line.h"
-#include "app/base/rank_directories.h"
 #include "app/base/result_table.h"
 #include "app/experiment/experiment_options.h"
 #include "app/process/stop_signal.h"
 #include "app/tools/advise/achieved.h"
 #include "app/tools/advise/advice.h"
-#include "app/tools/advise/configured_uses.h"
-#include "app/tools/advise/seen_profile.h"
-#include "app/tools/darshan/profile_logs.h"
+#include "app/tools/advise/object_use.h"
+#include "app/tools/darshan/darshan.h"
 #include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"

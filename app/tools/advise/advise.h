@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "app/base/config_arguments.h"
+#include "app/base/command_line.h"
 #include "io/core/config/config.h"
 #include "io/core/error.h"
 

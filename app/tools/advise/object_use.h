@@ -1,11 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "app/experiment/experiment_options.h"
+#include "io/dataset/dataset.h"
+#include "io/loader/loader.h"
 #include "io/profiler/profile.h"
+#include "io/storage/storage.h"
 
 namespace stoker {
 
@@ -38,5 +43,49 @@ void use_seen(const SeenReads& seen, double times, std::vector<ObjectUse>& uses)
 // With n readers, a consecutive one counts as (n - 1) / n of a seek, because reads of others come
 // between. Pure; any thread.
 SeenReads seen_reads(const IoProfile& profile, const std::string& root, int64_t readers);
+
+// Names the reads about which I/O profiles are asked. A value.
+struct SeenTier {
+  std::string name;  // under storage:
+  std::string root;  // root of its files, as a path of this process
+  int64_t readers = 1;
+  int64_t epoch_steps = 1;  // steps of an epoch, or of a run that is shorter
+};
+
+// What the sessions of a run, or a log, saw of the reads of a tier. A value.
+struct SeenProfile {
+  SeenReads reads;
+  int64_t logs = 0;
+  // Steps that the sessions of each rank saw. 0: the log does not say it, and is taken to be of a
+  // whole run.
+  double steps = 0;
+};
+
+// `where`: the directory of a run that kept I/O profiles, or any log of Darshan's. It is an error
+// if objects could seem unread because the profiler did not look: Error(ExitCode::config) if it has
+// seen less than one whole epoch or no read of the tier, if files are missing in it, or if the run
+// read copies; ExitCode::environment if there is no such log; ExitCode::data if one cannot be read.
+// Any thread.
+SeenProfile seen_profile(const std::string& where, const SeenTier& tier);
+
+struct LoaderOptions;
+
+// The options of a loader, whatever its type: all loaders have them.
+LoaderOptions loader_options(const Component<Loader>& loader);
+
+// How often a run goes through its data, as its configuration says. A value.
+struct PassCounts {
+  double epochs = 0;  // epochs of training; max_steps may cut the last one
+  int64_t evaluations = 0;
+};
+PassCounts passes_of(const ExperimentOptions& options, int64_t steps_per_epoch);
+
+// What the run of this configuration reads of each object of the listing, in the listing's order:
+// the sampler says which samples, and the tier how a whole object is read
+// (StorageInfo::read_piece). readers: threads that read, whose requests get between one another's
+// pieces. Objects that hold no sample are there, unread. Error as the sampler's. Any thread.
+std::vector<ObjectUse> configured_uses(const ExperimentOptions& options, const Dataset& dataset,
+                                       const std::vector<ObjectInfo>& listing, uint64_t read_piece,
+                                       int64_t readers);
 
 }  // namespace stoker

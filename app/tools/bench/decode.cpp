@@ -6,10 +6,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/base/statistics.h"
 #include "app/tools/bench/benchmarks.h"
-#include "app/tools/bench/decode_time.h"
-#include "app/tools/bench/rounds.h"
 #include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"

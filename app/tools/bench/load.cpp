@@ -1,4 +1,3 @@
-#include "app/tools/bench/load.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,8 +14,8 @@
 #include "app/base/result_table.h"
 #include "app/process/log.h"
 #include "app/process/stop_signal.h"
-#include "app/tools/bench/rounds.h"
-#include "app/tools/bench/tier_conditions.h"
+#include "app/tools/bench/bench_tier.h"
+#include "app/tools/bench/benchmarks.h"
 #include "io/checkpoint/restoring/loaded_state.h"
 #include "io/checkpoint/restoring/tensor_files.h"
 #include "io/core/text/text.h"

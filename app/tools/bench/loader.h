@@ -1,11 +1,18 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/base/process_use.h"
+#include "io/core/config/registry.h"
 #include "io/experiment/experiment_data.h"
+#include "io/loader/failure_budget.h"
+#include "io/loader/loader.h"
 
 namespace stoker {
 
@@ -31,7 +38,7 @@ struct LoaderBenchmark {
   // read by io_uring), and what memcpy and memmove moved, of encoded bytes and pixels alike. The
   // decoder's own writing into the slot, once sample_bytes, is the work itself and not counted;
   // pixels that go through other memory first show up as what is copied from there. They are absent
-  // where nothing counted them in this process (app/base/call_counts.h), or where this system does
+  // where nothing counted them in this process (CallCounts), or where this system does
   // not know.
   std::optional<double> bytes_by_read_calls;
   std::optional<double> bytes_moved;
@@ -68,5 +75,60 @@ LoaderBenchmark measure_loader(ExperimentData& data, const LoaderInfo& info, con
 // Measures one epoch of a new loader without a warm-up, for data that must not have been read
 // before. Returns images/s.
 double measure_first_epoch(ExperimentData& data, const LoaderUse& use, int64_t epoch);
+
+// What an epoch of a loader took, or the beginning of an epoch. A value.
+struct LoadedEpoch {
+  double seconds = 0;
+  double first_batch_s = 0;
+  int64_t images = 0;
+  // Samples that were replaced; their replacements are among the images.
+  int64_t bad = 0;
+  // What the loader's workers did.
+  LoadCost cost;
+  // The last batch had its pixels in host memory.
+  bool on_host = true;
+};
+
+// The one way in which a loader is measured: takes batch after batch of an epoch and drops each at
+// once, until the epoch ends or `images` have come. see: is shown every batch in the time that is
+// measured, and may throw. The calling thread is the consumer.
+LoadedEpoch load_epoch(Loader& loader, int64_t epoch,
+                       const std::function<void(const Batch&)>& see = {},
+                       int64_t images = std::numeric_limits<int64_t>::max());
+
+// Which bad samples dataset.on_error allows in training.
+FailureBudget training_budget(const Dataset& dataset);
+
+// Makes a loader whose remarks are left out.
+std::unique_ptr<Loader> quiet_loader(const Component<Loader>& loader, const Dataset& dataset,
+                                     const Decoder& decoder, const LoaderUse& use,
+                                     LoaderMeter& meter, uint64_t seed);
+
+// The device of an experiment, for loaders that put batches on one. It needs LibTorch and is in a
+// library of its own, which is loaded when one is made. One thread.
+class BenchDevice {
+ public:
+  static constexpr const char* kKind = "bench device";
+  struct Inputs {
+    // The experiment file and its overrides.
+    const std::string& config;
+    const std::vector<std::string>& overrides;
+  };
+  virtual ~BenchDevice() = default;
+  // What a loader of training samples needs of it. Valid while the device lives.
+  virtual LoaderUse use() = 0;
+  virtual std::string name() const = 0;
+};
+
+template <>
+Registry<BenchDevice>& Registry<BenchDevice>::global();
+
+// Opens the experiment's device where its loader puts batches on one; null: it does not.
+// Error(ExitCode::config) as read_experiment(), or where the library is missing.
+std::unique_ptr<BenchDevice> bench_device(const LoaderInfo& loader,
+                                          const BenchDevice::Inputs& experiment);
+
+// What a loader needs of that device, or of the host's memory where there is none.
+LoaderUse loader_use(const std::unique_ptr<BenchDevice>& device);
 
 }  // namespace stoker

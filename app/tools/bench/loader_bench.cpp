@@ -1,5 +1,3 @@
-#include "app/tools/bench/loader_bench.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,8 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/base/statistics.h"
 #include "app/tools/bench/batch_probe.h"
-#include "app/tools/bench/bench_device.h"
+#include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/decode_ceiling.h"
 #include "app/tools/bench/loader.h"
 #include "io/core/system/child_process.h"

@@ -9,9 +9,8 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/base/statistics.h"
-#include "app/tools/bench/rounds.h"
-#include "app/tools/bench/tier_conditions.h"
+#include "app/tools/bench/bench_tier.h"
+#include "app/tools/bench/benchmarks.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"

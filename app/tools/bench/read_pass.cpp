@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "app/tools/bench/epoch.h"
+#include "app/tools/bench/loader.h"
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/core/threads.h"

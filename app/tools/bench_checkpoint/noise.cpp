@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "app/tools/bench/rounds.h"
+#include "app/tools/bench/benchmarks.h"
+#include "io/core/threads.h"
 #include "io/core/random.h"
 #include "io/core/system/memory.h"
-#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/spread.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/bench/bench_folder.h"
+#include "app/tools/bench/bench_tier.h"
 #include "app/tools/bench_checkpoint/bench_checkpoint.h"
 #include "app/tools/bench_checkpoint/noise.h"
 #include "app/tools/bench_checkpoint/shapes.h"

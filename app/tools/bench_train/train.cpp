@@ -13,9 +13,8 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/base/statistics.h"
 #include "app/process/stop_signal.h"
-#include "app/tools/bench/rounds.h"
+#include "app/tools/bench/benchmarks.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
 #include "io/core/system/file.h"

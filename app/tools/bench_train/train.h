@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "app/base/config_arguments.h"
+#include "app/base/command_line.h"
 #include "io/core/error.h"
 
 namespace stoker {

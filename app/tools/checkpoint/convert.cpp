@@ -17,7 +17,6 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/checkpoint/files/open_tensors.h"
-#include "app/tools/checkpoint/files/set_source.h"
 #include "app/tools/checkpoint/files/tensor_writer.h"
 #include "app/tools/checkpoint/set_stream.h"
 #include "io/core/text/text.h"

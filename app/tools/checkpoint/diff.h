@@ -7,6 +7,7 @@
 
 #include "app/tools/checkpoint/files/stored_tensors.h"
 #include "io/core/error.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 
@@ -55,5 +56,9 @@ CheckpointDifference compare_checkpoints(const StoredTensors& a, const StoredTen
 // `stoker checkpoint diff`: prints which tensors of two checkpoints differ, and how far.
 // ExitCode::threshold where a tolerance was given, and is not kept. Errors as open_tensors().
 ExitCode diff_checkpoints(const DiffArguments& arguments);
+
+// The elements of a tensor as numbers, which are exact: a long double has 64 bits. dtype: one that
+// a layout may have (layout.h). A pure function; any thread.
+void element_values(const std::string& dtype, Bytes bytes, std::vector<long double>& values);
 
 }  // namespace stoker

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/tools/cold/file_systems.h"
-#include "app/tools/cold/mapped_files.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {

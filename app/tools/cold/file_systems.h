@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace stoker {
 
@@ -34,5 +35,12 @@ class FileSystems {
  private:
   std::map<uint64_t, FileSystem> by_device_;
 };
+
+// A file as the kernel tells it: device and inode number.
+using FileNumber = std::pair<uint64_t, uint64_t>;
+
+// Which process has mapped which file: "python3 (4711)", one of them where there are several.
+// Processes that this user may not look at are left out. Reads /proc; any thread.
+std::map<FileNumber, std::string> mapped_files();
 
 }  // namespace stoker

@@ -14,8 +14,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/tools/darshan/profile_logs.h"
-#include "app/tools/darshan/profile_text.h"
 #include "io/core/config/config.h"
 #include "io/core/config/registry.h"
 #include "io/core/text/text.h"

@@ -1,5 +1,3 @@
-#include "app/tools/darshan/profile_logs.h"
-
 #include <string.h>  // strverscmp
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "app/tools/darshan/darshan.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 #include "io/profiler/log/darshan_log.h"

@@ -1,5 +1,3 @@
-#include "app/tools/darshan/profile_text.h"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "app/base/result_table.h"
+#include "app/tools/darshan/darshan.h"
 #include "io/core/text/text.h"
 #include "io/profiler/profile_summary.h"
 #include "io/profiler/view/profile_json.h"

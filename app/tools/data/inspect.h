@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/base/config_arguments.h"
+#include "app/base/command_line.h"
 #include "io/core/batch.h"
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"

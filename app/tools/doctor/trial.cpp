@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "app/tools/bench/bench_folder.h"
+#include "app/tools/bench/bench_tier.h"
 #include "app/tools/doctor/short_run.h"
 #include "io/core/system/file.h"
 #include "io/core/text/text.h"

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <string_view>
 
-#include "app/tools/import_dlio/checkpoints.h"
-#include "app/tools/import_dlio/refusals.h"
+#include "app/tools/bench_checkpoint/shapes.h"
 #include "io/core/error.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {
@@ -359,6 +361,90 @@ DlioTranslation translate(const DlioWorkload& workload, const std::string& data)
   for (const std::string& key : workload.secrets)
     out.remarks.push_back(key + ": a secret, which is not copied");
   return out;
+}
+
+namespace {
+
+std::optional<CheckpointShape> shape_of(const DlioModel& model) {
+  for (const char* const name : {"llama3-8b", "llama3-70b", "llama3-405b", "llama3-1t"}) {
+    CheckpointShape shape = find_shape(name);
+    if (shape.hidden == model.hidden && shape.layers == model.layers && shape.ffn == model.ffn) {
+      return shape;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string checkpoint_command(const DlioWorkload& workload, std::vector<std::string>& remarks) {
+  const DlioModel& model = workload.model;
+  const std::optional<CheckpointShape> shape = shape_of(model);
+  if (!workload.checkpoint || !shape) return "";
+  const Parallel parallel{model.tensor, model.pipeline,
+                          model.data > 0 ? model.data : shape->parallel.data};
+  std::string command = fmt::format("stoker bench checkpoint {} --shape {}",
+                                    shell_word(workload.checkpoint_folder), shape->name);
+  if (!(parallel == shape->parallel)) command += " --parallel " + to_string(parallel);
+  if (workload.checkpoints_written > 0) {
+    command += fmt::format(" --rounds {}", workload.checkpoints_written);
+  }
+  command += " --rank 0";
+  if (workload.checkpoint_mode == "subset") command += ",1,2,3,4,5,6,7";
+  if (model.zero_stage != shape->zero_stage) {
+    remarks.push_back(
+        fmt::format("model.parallelism.zero_stage {}: {} has {} here, as in MLPerf "
+                    "Storage",
+                    model.zero_stage, shape->name, shape->zero_stage));
+  }
+  if (!workload.checkpoint_fsync) {
+    remarks.push_back("checkpoint.fsync: a save ends here when it is on the medium, in any case");
+  }
+  remarks.push_back(
+      "checkpoint: --rank names the ranks that save on this machine, one here: give as "
+      "many as it has accelerators");
+  return command;
+}
+
+void refuse_format(const DlioWorkload& w) {
+  const std::string& format = w.format;
+  std::string why;
+  if (format == "csv") {
+    why =
+        "DLIO parses its text by pandas, which this program has nothing like: write the data as "
+        "npz or hdf5";
+  } else if (format == "synthetic") {
+    why = "it reads no file: set dataset.format to the one that is to be read";
+  } else if (w.samples_per_file > 1 &&
+             (format == "npz" || format == "npy" || format == "jpeg" || format == "png")) {
+    throw Error(ExitCode::config,
+                fmt::format("dataset.num_samples_per_file={} with format {}: DLIO reads the whole "
+                            "file again for each of its samples, and a sample here is a file: set "
+                            "dataset.num_samples_per_file=1, or take hdf5, tfrecord or "
+                            "indexed_binary",
+                            w.samples_per_file, format));
+  } else if (w.hdf5_sets > 1) {
+    throw Error(ExitCode::config,
+                "dataset.hdf5.num_dset_per_record: records that lie in several data sets are not "
+                "read: set it to 1");
+  }
+  constexpr std::string_view kKnown[] = {
+      "npz",     "npy", "jpeg", "png", "hdf5", "parquet", "indexed_binary", "mmap_indexed_binary",
+      "tfrecord"};
+  if (why.empty() && std::ranges::find(kKnown, format) == std::end(kKnown)) {
+    why =
+        "it is not known: set it to npz, npy, jpeg, png, hdf5, parquet, tfrecord or "
+        "indexed_binary";
+  }
+  if (format == "parquet" && (w.parquet_columns || !w.parquet_partition.empty())) {
+    throw Error(ExitCode::config,
+                "dataset.parquet.columns and partition_by: only the form with the one column "
+                "`data` is translated: leave both out, or write an experiment of your own with "
+                "dataset.type=parquet and dataset.images=COLUMN");
+  }
+  if (!why.empty()) {
+    throw Error(ExitCode::config, fmt::format("dataset.format {}: {}", format, why));
+  }
 }
 
 }  // namespace stoker

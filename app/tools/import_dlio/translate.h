@@ -26,4 +26,13 @@ DlioTranslation translate(const DlioWorkload& workload, const std::string& data)
 // Rows and columns of the sample that DLIO hands to its training: the root of its bytes.
 int64_t sample_side(const DlioWorkload& workload);
 
+// The command line of `stoker bench checkpoint` that saves and loads the states of the workload's
+// model, as many as it says. Empty: the model is none that it knows. What is otherwise than in DLIO
+// is added to `remarks`. Pure; any thread.
+std::string checkpoint_command(const DlioWorkload& workload, std::vector<std::string>& remarks);
+
+// Error(ExitCode::config), which names the key and says what to do, where the data of the workload
+// are in a form that no data set here reads. Pure; any thread.
+void refuse_format(const DlioWorkload& workload);
+
 }  // namespace stoker

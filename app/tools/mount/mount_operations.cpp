@@ -1,4 +1,3 @@
-#include "app/tools/mount/mount_operations.h"
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>

@@ -14,8 +14,7 @@
 #include <random>
 #include <utility>
 
-#include "app/tools/mount/mount_operations.h"
-#include "app/tools/mount/realtime_priority.h"
+#include "app/tools/mount/mount_threads.h"
 #include "io/core/error.h"
 #include "io/storage/emulated/tier_model.h"
 

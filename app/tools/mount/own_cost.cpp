@@ -1,5 +1,3 @@
-#include "app/tools/mount/own_cost.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/mount/realtime_priority.h"
+#include "app/tools/mount/mount_server.h"
+#include "app/tools/mount/mount_threads.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/system/memory.h"

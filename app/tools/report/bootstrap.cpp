@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "app/base/statistics.h"
+#include "app/base/result_table.h"
 
 namespace stoker {
 namespace {

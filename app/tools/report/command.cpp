@@ -1,6 +1,6 @@
-#include "app/base/registered_command.h"
-#include "app/tools/report/commands.h"
+#include "app/base/command_line.h"
 #include "app/tools/report/compare.h"
+#include "app/tools/report/report.h"
 
 namespace stoker {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "app/base/rank_directories.h"
+#include "app/base/command_line.h"
 #include "app/tools/report/course.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"

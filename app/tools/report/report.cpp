@@ -1,3 +1,5 @@
+#include "app/tools/report/report.h"
+
 #include <fmt/format.h>
 #include <stoker_version.h>
 
@@ -7,13 +9,10 @@
 #include <optional>
 #include <utility>
 
-#include "app/tools/darshan/profile_logs.h"
-#include "app/tools/report/commands.h"
-#include "app/tools/report/report_page.h"
-#include "app/tools/report/run_page.h"
+#include "app/tools/darshan/darshan.h"
+#include "io/core/threads.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
-#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

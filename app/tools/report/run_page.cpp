@@ -1,15 +1,14 @@
-#include "app/tools/report/run_page.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/darshan/profile_logs.h"
+#include "app/tools/darshan/darshan.h"
 #include "app/tools/report/differences.h"
+#include "app/tools/report/report.h"
+#include "io/core/threads.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
-#include "io/core/threads.h"
 #include "io/metrics/record/figures.h"
 
 namespace stoker {

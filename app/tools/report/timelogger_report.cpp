@@ -5,10 +5,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/base/rank_directories.h"
+#include "app/base/command_line.h"
 #include "app/base/result_table.h"
 #include "app/time_log/time_log.h"
-#include "app/tools/report/commands.h"
+#include "app/tools/report/report.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"

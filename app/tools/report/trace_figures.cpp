@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/time_log/intervals.h"
+#include "app/time_log/time_log.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/tools/report/commands.h"
+#include "app/tools/report/report.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/report/trace_figures.h"
 #include "io/core/system/file.h"

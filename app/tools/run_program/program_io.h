@@ -3,8 +3,15 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+#include "io/core/config/registry.h"
+#include "io/core/error.h"
+#include "io/profiler/preload/preload_folder.h"
+#include "io/profiler/profile.h"
 
 namespace stoker {
 
@@ -55,5 +62,45 @@ struct ProgramIo {
   // What is missing, as sentences.
   std::vector<std::string> notes;
 };
+
+// All processes' counters as one profile, with a rank for each process, for Darshan's log. Begin,
+// end, process and command are `program`'s. Takes the files out of `processes`. Pure, but for the
+// name of the host and the mounts.
+IoProfile profile_of(std::vector<PreloadedProcess>& processes, const ProgramIo& program,
+                     const std::string& command);
+
+// Adds processes and files to `program`, the most time first, and what is missing to its notes.
+// Pure.
+void add_processes(const std::vector<PreloadedProcess>& processes, ProgramIo& program);
+
+// The tiers of `stoker run --tier`. It needs libfuse and is in a library of its own, which is
+// loaded when one is made. Made before this process has other threads: from then on it and what it
+// starts have mounts (and, where it is not root, users) of their own, which end with the last of
+// them. The folders are mounted from then to the destructor. One thread.
+class ProgramTiers {
+ public:
+  static constexpr const char* kKind = "program tiers";
+  struct Inputs {
+    // FOLDER=TIER, TIER being a profile of an emulated tier, or a mapping of its figures.
+    const std::vector<std::string>& tiers;
+    const std::string& mode;
+    const Notify& notify;
+  };
+  virtual ~ProgramTiers() = default;
+  // What was asked until now, in the order of Inputs.
+  virtual std::vector<ProgramIo::Tier> figures() const = 0;
+};
+
+template <>
+Registry<ProgramTiers>& Registry<ProgramTiers>::global();
+
+// Mounts them; null where there are none. Error(ExitCode::config) for a tier that is none,
+// Error(ExitCode::environment) where a folder is not there, or nothing can be mounted here.
+std::unique_ptr<ProgramTiers> program_tiers(const ProgramTiers::Inputs& inputs);
+
+// A line for each, which begins with "/data as hdd (EMULATED, page cache: drop): 12 opens".
+std::string tiers_text(const std::vector<ProgramIo::Tier>& tiers);
+// An object for each.
+nlohmann::json tiers_json(const std::vector<ProgramIo::Tier>& tiers);
 
 }  // namespace stoker

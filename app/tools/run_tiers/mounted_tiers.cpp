@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "app/tools/mount/mount_server.h"
-#include "app/tools/mount/own_cost.h"
-#include "app/tools/run_program/program_tiers.h"
-#include "app/tools/run_tiers/own_mounts.h"
-#include "app/tools/run_tiers/tier_word.h"
+#include "app/tools/run_program/program_io.h"
+#include "app/tools/run_tiers/tier_folders.h"
 #include "io/core/system/file.h"
 #include "io/core/text/text.h"
 #include "io/metrics/hub.h"

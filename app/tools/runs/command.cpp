@@ -1,8 +1,8 @@
 #include <memory>
 #include <optional>
 
-#include "app/base/registered_command.h"
-#include "app/tools/runs/commands.h"
+#include "app/base/command_line.h"
+#include "app/tools/runs/run_list.h"
 
 namespace stoker {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/report/run_files.h"
-#include "app/tools/runs/commands.h"
 #include "app/tools/runs/run_list.h"
 #include "io/core/config/config.h"
 #include "io/core/system/file.h"

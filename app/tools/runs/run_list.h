@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "app/tools/runs/shared_config.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
@@ -93,5 +95,31 @@ nlohmann::json runs_json(const std::string& folder, const std::vector<ListedRun>
 // A table for a terminal, and a table with a column for each option that differs (RFC 4180).
 std::string runs_text(const std::vector<ListedRun>& runs);
 std::string runs_csv(const std::vector<ListedRun>& runs);
+
+// What `stoker runs` is asked for. A value.
+struct RunsArguments {
+  std::string folder = "runs";
+  std::string sort = "started";
+  bool csv = false;
+  bool json = false;
+};
+
+// `stoker runs`: prints the list of runs and sweeps. Error as list_runs() and sort_runs() have it.
+ExitCode print_runs(const RunsArguments& arguments);
+
+// What `stoker runs rm` is asked for: one of failed, keep and older. A value.
+struct RemoveArguments {
+  std::string folder = "runs";
+  bool failed = false;          // those that failed or were killed
+  std::optional<int64_t> keep;  // all but so many of the newest
+  std::string older;            // those that began before so long: a Duration, "7d"
+  bool yes = false;             // do not ask
+};
+
+// `stoker runs rm`: removes directories of runs, after it has named them and asked on standard
+// input. Never what is running, and no sweep. A `latest` that would lead nowhere leads to the
+// newest run that is left, or goes. Error(ExitCode::config) for what is no such question,
+// IoError for a directory that cannot be removed.
+ExitCode remove_runs(const RemoveArguments& arguments);
 
 }  // namespace stoker

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/process/stop_signal.h"
-#include "app/tools/report/report_page.h"
+#include "app/tools/report/report.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/runs/run_list.h"
 #include "io/core/digest.h"

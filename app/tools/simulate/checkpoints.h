@@ -7,7 +7,7 @@
 
 #include "app/tools/simulate/event_queue.h"
 #include "app/tools/simulate/inputs.h"
-#include "app/tools/simulate/tiers.h"
+#include "app/tools/simulate/machine.h"
 
 namespace stoker {
 

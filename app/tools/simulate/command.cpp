@@ -1,6 +1,5 @@
-#include "app/base/registered_command.h"
+#include "app/base/command_line.h"
 #include "app/tools/simulate/simulate.h"
-#include "app/tools/simulate/what_if.h"
 
 namespace stoker {
 namespace {

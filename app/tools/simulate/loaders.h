@@ -5,11 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "app/tools/simulate/cores.h"
 #include "app/tools/simulate/event_queue.h"
-#include "app/tools/simulate/page_caches.h"
+#include "app/tools/simulate/machine.h"
 #include "app/tools/simulate/samples.h"
-#include "app/tools/simulate/tiers.h"
 #include "io/loader/sampler.h"
 
 namespace stoker {

@@ -13,7 +13,6 @@
 #include "app/base/result_table.h"
 #include "app/tools/simulate/measured.h"
 #include "app/tools/simulate/simulation.h"
-#include "app/tools/simulate/what_if.h"
 #include "io/core/error.h"
 
 namespace stoker {

@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "app/tools/simulate/checkpoints.h"
-#include "app/tools/simulate/cores.h"
 #include "app/tools/simulate/loaders.h"
+#include "app/tools/simulate/machine.h"
 #include "io/core/random.h"
 #include "io/device/step_time.h"
 

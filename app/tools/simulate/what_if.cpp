@@ -1,5 +1,3 @@
-#include "app/tools/simulate/what_if.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/tools/simulate/simulate.h"
 #include "io/core/error.h"
 #include "io/loader/loader_options.h"
 #include "io/metrics/clock.h"

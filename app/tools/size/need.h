@@ -7,7 +7,7 @@
 
 #include "app/tools/simulate/inputs.h"
 #include "app/tools/size/size.h"
-#include "app/tools/size/tier_file.h"
+#include "app/tools/size/sized_data.h"
 
 namespace stoker {
 

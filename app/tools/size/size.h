@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/base/config_arguments.h"
+#include "app/base/command_line.h"
 #include "io/core/error.h"
 
 namespace stoker {

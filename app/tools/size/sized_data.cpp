@@ -7,10 +7,11 @@
 #include <optional>
 
 #include "app/base/progress_line.h"
-#include "app/base/statistics.h"
-#include "app/tools/bench/decode_time.h"
+#include "app/base/result_table.h"
+#include "app/tools/bench/benchmarks.h"
 #include "app/tools/data/own_data.h"
 #include "app/tools/simulate/measured.h"
+#include "io/core/config/config.h"
 #include "io/core/text/text.h"
 #include "io/experiment/experiment_data.h"
 #include "io/loader/loader_options.h"
@@ -190,6 +191,22 @@ SizedData measured(const SizeArguments& arguments) {
 
 SizedData sized_data(const SizeArguments& arguments) {
   return arguments.config.empty() ? described(arguments) : measured(arguments);
+}
+
+NamedTier read_tier_file(const std::string& path, const Notify& notify) {
+  Node node = load_yaml(path);
+  if (const Node* why = node.find("why")) {
+    notify(path + ": what was fitted does not behave like the tier (" + why->scalar +
+           "); its row is as uncertain");
+  }
+  if (const Node* fitted = node.find("yaml")) node = parse_yaml(fitted->scalar, path);
+  // Of an emulated tier; what it is emulated on says nothing of its speed.
+  std::erase_if(node.entries, [](const Node::Entry& entry) {
+    return entry.key == "type" || entry.key == "inner" || entry.key == "shared";
+  });
+  NamedTier result{std::filesystem::path(path).stem().string(), {}};
+  read_struct(Section(node, "", "", nullptr), result.tier);
+  return result;
 }
 
 }  // namespace stoker

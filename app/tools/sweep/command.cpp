@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "app/base/registered_command.h"
+#include "app/base/command_line.h"
 #include "app/commands/commands.h"
 #include "app/tools/sweep/matrix.h"
 #include "app/tools/sweep/studies.h"

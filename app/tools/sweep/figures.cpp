@@ -1,5 +1,3 @@
-#include "app/tools/sweep/figures.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/tools/sweep/results.h"
 #include "io/core/text/json.h"
 
 namespace stoker {

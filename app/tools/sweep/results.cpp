@@ -8,7 +8,6 @@
 
 #include "app/tools/report/run_files.h"
 #include "app/tools/sweep/findings.h"
-#include "app/tools/sweep/plots.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/csv.h"

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "app/base/progress_line.h"
-#include "app/tools/report/report_page.h"
+#include "app/tools/report/report.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"

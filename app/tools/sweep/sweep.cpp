@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/experiment/experiment_options.h"
-#include "app/process/machine.h"
-#include "app/tools/report/report_page.h"
+#include "app/process/provenance.h"
+#include "app/tools/report/report.h"
 #include "app/tools/simulate/inputs.h"
 #include "app/tools/sweep/findings.h"
 #include "app/tools/sweep/results.h"

@@ -1,7 +1,6 @@
-#include "app/base/registered_command.h"
-#include "app/experiment/check.h"
+#include "app/base/command_line.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/environment.h"
-#include "app/train/launch.h"
 #include "app/train/train.h"
 
 namespace stoker {

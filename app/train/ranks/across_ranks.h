@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "app/experiment/experiment.h"
-#include "app/train/evaluation.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
 #include "io/core/batch.h"
+#include "io/core/ranks/rank_group.h"
 #include "io/device/exchange_time.h"
 #include "io/distributed/peers.h"
 #include "io/metrics/hub.h"
@@ -45,5 +45,16 @@ void tell_targets(Peers& peers, const std::string& run_dir);
 
 // The counts of all ranks together. A rank may have no counts.
 EvaluationCounts counts_of_all(Peers& peers, const EvaluationCounts& own);
+
+// What all ranks of a training have to have in common, for none of them sees the others' files and
+// command lines. What differs is the same Error on every one of them, which names it, each value,
+// and who has it. With one rank, nothing happens. Errors also as RankGroup::meet.
+
+// The configuration and the program. What a machine has for itself may differ: tiers, directories,
+// workers, threads, sinks, the options of the device. Error(ExitCode::config).
+void require_same_configuration(RankGroup& group, const ExperimentOptions& options);
+
+// The data set as each rank found it, and the kind of device. Error(ExitCode::environment).
+void require_same_data(RankGroup& group, Experiment& experiment);
 
 }  // namespace stoker

@@ -1,6 +1,6 @@
-#include "app/base/statistics.h"
-
 #include <gtest/gtest.h>
+
+#include "app/base/result_table.h"
 
 namespace stoker {
 namespace {

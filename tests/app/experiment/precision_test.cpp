@@ -1,9 +1,8 @@
-#include "app/experiment/precision.h"
-
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
 
+#include "app/experiment/experiment.h"
 #include "tests/models/networks/models.h"
 
 namespace stoker {

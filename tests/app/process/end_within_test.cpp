@@ -1,8 +1,8 @@
-#include "app/process/end_within.h"
-
 #include <gtest/gtest.h>
 
 #include <thread>
+
+#include "app/process/failure.h"
 
 namespace stoker {
 namespace {

@@ -1,10 +1,10 @@
-#include "app/process/error_text.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "app/process/failure.h"
 
 namespace stoker {
 namespace {

@@ -1,5 +1,3 @@
-#include "app/run/malloc_tuning.h"
-
 #include <ATen/Functions.h>
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
@@ -7,6 +5,8 @@
 
 #include <cstring>
 #include <memory>
+
+#include "app/run/environment.h"
 
 namespace stoker {
 namespace {

@@ -1,9 +1,9 @@
-#include "app/time_log/intervals.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <random>
+
+#include "app/time_log/time_log.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,3 @@
-#include "app/train/captured_pass.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "app/tools/darshan/profile_text.h"
+#include "app/tools/darshan/darshan.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/view/file_lanes.h"
 #include "io/profiler/view/profile_json.h"

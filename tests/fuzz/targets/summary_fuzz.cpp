@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/tools/report/compare.h"
-#include "app/tools/report/run_page.h"
+#include "app/tools/report/report.h"
 #include "io/core/text/json.h"
 #include "tests/fuzz/target.h"
 

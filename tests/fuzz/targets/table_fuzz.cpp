@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "app/tools/report/bootstrap.h"
-#include "app/tools/report/run_page.h"
+#include "app/tools/report/report.h"
 #include "app/tools/report/table.h"
 #include "io/core/text/json.h"
 #include "tests/fuzz/target.h"

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "app/base/statistics.h"
+#include "app/base/result_table.h"
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/core/system/memory.h"

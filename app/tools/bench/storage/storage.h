@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "app/base/config_arguments.h"
-#include "app/tools/bench/bench_folder.h"
+#include "app/base/command_line.h"
+#include "app/tools/bench/bench_tier.h"
 #include "io/core/config/config.h"
 #include "io/core/error.h"
+#include "io/storage/emulated/tier_fit.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -131,5 +132,31 @@ struct StorageBenchArguments : ConfigArguments {
 // it, it prints nothing and returns the exit code of the signal. MB are 10^6 bytes.
 // Error(ExitCode::config) for an unknown tier or what it cannot do; IoError.
 ExitCode bench_storage(const StorageBenchArguments& arguments);
+
+// What `stoker bench storage --fit` found. A value.
+struct StorageFit {
+  TierFit fit;
+  // The points that it was fitted to: medians of the rounds, in the order in which they were
+  // measured.
+  std::vector<TierPoint> points;
+  // How |predicted / measured - 1| is distributed over the points.
+  double worst = 0;
+  double mean = 0;
+  // The worst is so small that the model stands for the tier: at most kFits.
+  bool fits() const { return worst <= kFits; }
+  static constexpr double kFits = 0.25;
+  // Why it is not, in words that begin with the point that is farthest off. Empty: it fits.
+  std::string why;
+  // Rounds that had to be cold and were not.
+  int64_t left_out = 0;
+};
+
+// Measures `rounds` interleaved rounds of reads and writes at each number of threads, and fits the
+// model of an emulated tier to them. It takes from `like` the sizes (transfer_bytes is the large
+// one, 4 KiB the small one), shared, objects, cold and limit_s. Error(ExitCode::environment) where
+// no round of some point counts. It returns after a stop as well: the caller asks whether there was
+// one.
+StorageFit fit_storage(StorageBench& bench, const StorageWorkload& like,
+                       const std::vector<int64_t>& threads, int64_t rounds);
 
 }  // namespace stoker

@@ -1,5 +1,3 @@
-#include "app/tools/bench/storage/storage_fit.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,9 @@
 #include <map>
 #include <utility>
 
-#include "app/base/statistics.h"
-#include "app/tools/bench/rounds.h"
+#include "app/base/result_table.h"
+#include "app/tools/bench/benchmarks.h"
+#include "app/tools/bench/storage/storage.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 

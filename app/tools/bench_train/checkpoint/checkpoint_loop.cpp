@@ -11,9 +11,8 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/bench_train/checkpoint/checkpoint.h"
-#include "app/tools/bench_train/checkpoint/saved_model.h"
-#include "io/core/text/text.h"
 #include "io/core/threads.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

@@ -5,9 +5,8 @@
 #include <deque>
 #include <utility>
 
-#include "app/tools/checkpoint/files/input_file.h"
-#include "app/tools/checkpoint/files/pickle_codes.h"
-#include "app/tools/checkpoint/files/safetensors_source.h"
+#include "app/tools/checkpoint/files/open_tensors.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 #include "app/tools/checkpoint/files/unpickler.h"
 #include "io/core/text/text.h"
 

@@ -10,9 +10,9 @@
 #include <system_error>
 #include <utility>
 
-#include "app/tools/checkpoint/files/input_file.h"
 #include "app/tools/checkpoint/files/state_pickle.h"
-#include "app/tools/checkpoint/files/zip_writer.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
+#include "app/tools/checkpoint/files/zip.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"

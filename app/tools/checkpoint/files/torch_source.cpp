@@ -1,4 +1,3 @@
-#include "app/tools/checkpoint/files/torch_source.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,10 +11,10 @@
 #include <set>
 #include <string_view>
 
-#include "app/tools/checkpoint/files/input_file.h"
-#include "app/tools/checkpoint/files/safetensors_source.h"
+#include "app/tools/checkpoint/files/open_tensors.h"
 #include "app/tools/checkpoint/files/state_pickle.h"
-#include "app/tools/checkpoint/files/zip_reader.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
+#include "app/tools/checkpoint/files/zip.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

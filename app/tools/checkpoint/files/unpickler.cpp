@@ -3,9 +3,8 @@
 #include <cstddef>
 #include <unordered_map>
 
-#include "app/tools/checkpoint/files/input_file.h"
-#include "app/tools/checkpoint/files/pickle_codes.h"
 #include "app/tools/checkpoint/files/state_pickle.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

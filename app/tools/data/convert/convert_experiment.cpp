@@ -1,4 +1,3 @@
-#include "app/tools/data/convert/convert_experiment.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,3 @@
-#include "app/tools/run_program/verdict/verdict_record.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "app/base/result_table.h"
+#include "app/tools/run_program/verdict/program_verdict.h"
 #include "io/core/text/text.h"
 
 namespace stoker {

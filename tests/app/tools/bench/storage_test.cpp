@@ -15,7 +15,6 @@
 #include <set>
 #include <thread>
 
-#include "app/tools/bench/storage/storage_fit.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/metrics/record/run_record.h"

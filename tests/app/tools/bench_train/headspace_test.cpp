@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "app/tools/bench_train/headspace_variants.h"
 #include "tests/support/datasets.h"
 
 namespace stoker {

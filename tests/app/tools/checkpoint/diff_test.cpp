@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "app/tools/checkpoint/element_values.h"
 #include "tests/app/tools/checkpoint/tensors.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <memory>
 
-#include "app/tools/checkpoint/files/set_source.h"
+#include "app/tools/checkpoint/files/open_tensors.h"
 #include "io/checkpoint/restoring/loaded_state.h"
 #include "tests/app/tools/checkpoint/tensors.h"
 #include "tests/support/errors.h"

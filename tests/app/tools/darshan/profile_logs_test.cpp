@@ -1,11 +1,10 @@
-#include "app/tools/darshan/profile_logs.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "app/tools/darshan/darshan.h"
 #include "io/profiler/log/darshan_log.h"
 #include "tests/support/temporary_directory.h"
 

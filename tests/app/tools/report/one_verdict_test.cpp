@@ -6,7 +6,7 @@
 #include <set>
 
 #include "app/tools/doctor/doctor.h"
-#include "app/tools/report/run_page.h"
+#include "app/tools/report/report.h"
 #include "app/train/report.h"
 #include "io/core/text/json.h"
 

@@ -1,10 +1,9 @@
-#include "app/tools/report/run_page.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/report_page.h"
+#include "app/tools/report/report.h"
 #include "io/core/error.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"

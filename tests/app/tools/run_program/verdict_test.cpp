@@ -7,7 +7,6 @@
 
 #include "app/tools/run_program/verdict/program_roles.h"
 #include "app/tools/run_program/verdict/program_verdict.h"
-#include "app/tools/run_program/verdict/verdict_record.h"
 
 namespace stoker {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "app/tools/run_program/watch/blocked_reader.h"
 #include "app/tools/run_program/watch/machine_watch.h"
-#include "app/tools/run_program/watch/sample_course.h"
+#include "app/tools/run_program/watch/samples.h"
 #include "app/tools/run_program/watch/system_calls.h"
 #include "app/tools/run_program/watch/task_files.h"
 #include "app/tools/run_program/watch/thread_meter.h"

@@ -1,7 +1,6 @@
-#include "app/tools/run_tiers/tier_word.h"
-
 #include <gtest/gtest.h>
 
+#include "app/tools/run_tiers/tier_folders.h"
 #include "io/storage/emulated/emulated.h"
 
 namespace stoker {

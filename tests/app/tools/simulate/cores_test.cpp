@@ -1,9 +1,8 @@
-#include "app/tools/simulate/cores.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "app/tools/simulate/machine.h"
 #include "tests/app/tools/simulate/simulations.h"
 
 // Cases that can be calculated by hand. 10 steps of 4 samples, decoding 10 ms, a step 100 ms.

@@ -1,6 +1,6 @@
-#include "app/tools/simulate/page_caches.h"
-
 #include <gtest/gtest.h>
+
+#include "app/tools/simulate/machine.h"
 
 namespace stoker {
 namespace {

@@ -1,8 +1,7 @@
-#include "app/tools/simulate/what_if.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/tools/simulate/simulate.h"
 #include "io/loader/loader_options.h"
 #include "tests/app/tools/simulate/simulations.h"
 #include "tests/support/errors.h"

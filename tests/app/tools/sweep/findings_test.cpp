@@ -6,7 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/sweep/plots.h"
 #include "tests/app/tools/sweep/sweeps.h"
 #include "tests/support/errors.h"
 

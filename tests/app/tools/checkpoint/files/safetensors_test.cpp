@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "app/tools/checkpoint/files/input_file.h"
-#include "app/tools/checkpoint/files/safetensors_source.h"
+#include "app/tools/checkpoint/files/open_tensors.h"
+#include "app/tools/checkpoint/files/stored_tensors.h"
 #include "tests/app/tools/checkpoint/tensors.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"

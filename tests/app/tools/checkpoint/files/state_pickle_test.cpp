@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "app/tools/checkpoint/files/open_tensors.h"
-#include "app/tools/checkpoint/files/zip_writer.h"
+#include "app/tools/checkpoint/files/zip.h"
 #include "tests/app/tools/checkpoint/tensors.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"

@@ -1,7 +1,7 @@
+#include "app/tools/checkpoint/files/zip.h"
+
 #include <gtest/gtest.h>
 
-#include "app/tools/checkpoint/files/zip_reader.h"
-#include "app/tools/checkpoint/files/zip_writer.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
 
