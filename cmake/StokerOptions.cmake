@@ -32,7 +32,8 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
 # Every target of the project links it, privately.
 add_library(stoker_warnings INTERFACE)
-target_compile_options(stoker_warnings INTERFACE -Wall -Wextra -Wpedantic)
+target_compile_options(stoker_warnings INTERFACE -Wall -Wextra -Wpedantic
+  $<$<COMPILE_LANGUAGE:CXX>:-Wsuggest-override> $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # Errors with the compiler of .ci/run only: a newer one's new warnings must not stop a newcomer.
   # The last three give false alarms on inlined std::string operations (GCC bugs 105329, 105651).

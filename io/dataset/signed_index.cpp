@@ -22,8 +22,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kFormat = "stoker packed pixels";
-constexpr int kVersion = 2;
+constexpr const char* kPackedFormat = "stoker packed pixels";
+constexpr int kPackedVersion = 2;
 
 bool consistent(const PackedSamples& samples, size_t classes) {
   return samples.labels.size() == samples.keys.size() &&
@@ -51,7 +51,9 @@ bool consistent(const PackedIndex& index) {
 
 uint64_t packed_checksum(Bytes pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
 
-std::string packed_json(const PackedIndex& index) { return signed_json(index, kFormat, kVersion); }
+std::string packed_json(const PackedIndex& index) {
+  return signed_json(index, kPackedFormat, kPackedVersion);
+}
 
 PackedIndex parse_packed(Bytes text, const std::string& name) {
   const auto refuse = [&](const std::string& why) {
@@ -61,7 +63,7 @@ PackedIndex parse_packed(Bytes text, const std::string& name) {
                              name, why));
   };
   try {
-    PackedIndex index = parse_signed_json(text, kFormat, kVersion);
+    PackedIndex index = parse_signed_json(text, kPackedFormat, kPackedVersion);
     if (!consistent(index)) throw Error(ExitCode::data, "contradicts itself");
     return index;
   } catch (const Json::exception& error) {

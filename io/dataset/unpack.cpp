@@ -16,7 +16,7 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kMaxFileBytes = int64_t{64} << 20;
-constexpr size_t kBlock = 64 * 1024;
+constexpr size_t kArchiveBlock = 64 * 1024;
 
 // An archive being read.
 class Reader {
@@ -27,7 +27,7 @@ class Reader {
     ::archive_read_support_format_zip(archive_.get());
   }
 
-  void open() { check(::archive_read_open_filename(archive_.get(), name_.c_str(), kBlock)); }
+  void open() { check(::archive_read_open_filename(archive_.get(), name_.c_str(), kArchiveBlock)); }
   void open(Bytes archive) {
     check(::archive_read_open_memory(archive_.get(), archive.data(), archive.size()));
   }
@@ -85,7 +85,7 @@ class Reader {
 
   std::string name_;
   archive* outer_ = nullptr;
-  std::array<uint8_t, kBlock> block_{};
+  std::array<uint8_t, kArchiveBlock> block_{};
   std::unique_ptr<archive, decltype([](archive* a) { ::archive_read_free(a); })> archive_;
 };
 

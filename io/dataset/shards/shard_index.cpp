@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kFormat = "stoker shard index";
-constexpr int kVersion = 3;
+constexpr const char* kIndexFormat = "stoker shard index";
+constexpr int kIndexVersion = 3;
 
 // Nothing if no index fits.
 std::optional<ShardContents> kept_index(const Storage& tier, const std::string& key,
@@ -147,11 +147,11 @@ std::string shard_index_json(const ShardContents& contents, uint64_t shard_bytes
                       {"instead", contents.instead},
                       {"arrays", arrays_json(contents.arrays)},
                       {"choice", contents.choice}},
-                     kFormat, kVersion);
+                     kIndexFormat, kIndexVersion);
 }
 
 ShardContents parse_shard_index(Bytes text, uint64_t shard_bytes, const std::string& format) {
-  const Json index = parse_signed_json(text, kFormat, kVersion);
+  const Json index = parse_signed_json(text, kIndexFormat, kIndexVersion);
   try {
     if (index.at("of") != format || index.at("shard_bytes") != shard_bytes) {
       throw Error(ExitCode::data, "is of another shard or format");

@@ -138,7 +138,7 @@ std::shared_ptr<WholeFiles::File> WholeFiles::newest(const std::string& key) {
 
 namespace {
 
-constexpr uint64_t kBlock = uint64_t{4} << 20;
+constexpr uint64_t kStreamBlock = uint64_t{4} << 20;
 
 }  // namespace
 
@@ -146,7 +146,7 @@ Bytes ObjectStream::peek(uint64_t count) {
   count = std::min(count, left());
   if (offset_ < begin_ || offset_ - begin_ > block_.size() ||
       block_.size() - (offset_ - begin_) < count) {
-    tier_.read(object_.key, block_, {offset_, std::min(std::max(count, kBlock), left())});
+    tier_.read(object_.key, block_, {offset_, std::min(std::max(count, kStreamBlock), left())});
     begin_ = offset_;
   }
   const Bytes rest = block_.bytes().subspan(offset_ - begin_);

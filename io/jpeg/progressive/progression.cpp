@@ -54,7 +54,7 @@ bool Progression::complete(size_t components) const {
 
 namespace {
 
-constexpr uint32_t kMaxBits = 14;  // of a value that keeps away from the ends of 16 bits
+constexpr uint32_t kMaxRefinedBits = 14;  // of a value that keeps away from the ends of 16 bits
 
 }  // namespace
 
@@ -85,7 +85,7 @@ uint32_t SymbolTable::entry(int bits, uint8_t symbol) const {
   const bool difference = kind_ == SymbolKind::difference;
   const uint32_t size = difference ? symbol : symbol & 15u, run = difference ? 0 : symbol >> 4;
   if (!difference && size > 1) return 0;
-  if (size + static_cast<uint32_t>(low_) > kMaxBits) return 0;
+  if (size + static_cast<uint32_t>(low_) > kMaxRefinedBits) return 0;
   const bool end = !difference && size == 0 && run < 15;
   const uint32_t more = end ? run : size;
   return (static_cast<uint32_t>(bits) + more) | (end ? kEnd : 0) | (size != 0 ? 0x80u : 0) |

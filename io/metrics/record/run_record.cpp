@@ -64,15 +64,15 @@ namespace {
 constexpr double kWarmFetched = 0.05;
 constexpr double kColdFetched = 0.90;
 
-using Level = CacheVerdict::Level;
+using CacheLevel = CacheVerdict::Level;
 
-Level level_of(double fetched, double asked) {
-  if (fetched < kWarmFetched * asked) return Level::warm;
-  return fetched < kColdFetched * asked ? Level::mixed : Level::cold;
+CacheLevel cache_level(double fetched, double asked) {
+  if (fetched < kWarmFetched * asked) return CacheLevel::warm;
+  return fetched < kColdFetched * asked ? CacheLevel::mixed : CacheLevel::cold;
 }
 
-Level level_of(const EpochReads& reads) {
-  return level_of(static_cast<double>(reads.fetched), static_cast<double>(reads.asked));
+CacheLevel cache_level(const EpochReads& reads) {
+  return cache_level(static_cast<double>(reads.fetched), static_cast<double>(reads.asked));
 }
 
 // "; epoch 1 was cold, epochs 2 to 9 were warm"
@@ -86,7 +86,7 @@ std::string epochs_text(const std::vector<EpochReads>& epochs) {
     text += reads.first == reads.last
                 ? fmt::format("epoch {} was", reads.first)
                 : fmt::format("epochs {} to {} were", reads.first, reads.last);
-    text += fmt::format(" {}", to_string(level_of(reads)));
+    text += fmt::format(" {}", to_string(cache_level(reads)));
   }
   return epochs.size() > kMost ? text + ", and so on" : text;
 }
@@ -116,7 +116,8 @@ void add_epochs(CacheEvidence& cache, const EpochReads& reads) {
   constexpr size_t kMost = 1000;
   std::vector<EpochReads>& epochs = cache.epochs;
   if (reads.asked == 0) return;
-  if (epochs.empty() || (level_of(epochs.back()) != level_of(reads) && epochs.size() < kMost)) {
+  if (epochs.empty() ||
+      (cache_level(epochs.back()) != cache_level(reads) && epochs.size() < kMost)) {
     epochs.push_back(reads);
     return;
   }
@@ -138,23 +139,23 @@ CacheVerdict judge_cache(const RunRecord& record) {
   // A page that one rank fetched serves them all: what came for this one says nothing then.
   if (record.run.info.world_size > 1 && cache.resident_before) {
     const double share = *cache.resident_before;
-    return {is_cold(share)   ? Level::cold
-            : is_warm(share) ? Level::warm
-                             : Level::mixed,
+    return {is_cold(share)   ? CacheLevel::cold
+            : is_warm(share) ? CacheLevel::warm
+                             : CacheLevel::mixed,
             fmt::format("before the run the page cache held {:.0f} % of the data ({} files looked "
                         "at); ranks of a machine share it",
                         100 * share, cache.files_looked_at)};
   }
   if (!loader.storage_bytes || asked <= 0) {
-    return {Level::unknown, "not known where the data came from" + resident};
+    return {CacheLevel::unknown, "not known where the data came from" + resident};
   }
   const double fetched = static_cast<double>(*loader.storage_bytes);
   const std::string epochs = epochs_text(cache.epochs);
   std::string text =
       fmt::format("{:.1f} % of the {:.1f} MB asked for came from block devices{}{}",
                   100 * std::min(1.0, fetched / asked), 1e-6 * asked, resident, epochs);
-  const Level level = level_of(fetched, asked);
-  if (level == Level::warm && epochs.empty()) {
+  const CacheLevel level = cache_level(fetched, asked);
+  if (level == CacheLevel::warm && epochs.empty()) {
     text += ": this run does not measure the storage below the page cache";
   }
   return {level, text};

@@ -33,7 +33,7 @@ json share(int64_t part, int64_t whole) {
   return whole > 0 ? json(static_cast<double>(part) / static_cast<double>(whole)) : json();
 }
 
-struct Direction {
+struct ViewedDirection {
   int64_t count, bytes;
   int64_t of_posix, sequential, consecutive;
   double mb_per_s, under_way_s;
@@ -44,7 +44,7 @@ json histogram_json(const SizeCounts& counts) {
   return {{"bounds", kSizeBounds}, {"counts", counts}};
 }
 
-json direction_json(const Direction& of) {
+json direction_json(const ViewedDirection& of) {
   json value = {{"operations", of.count},        {"bytes", of.bytes},
                 {"mb_per_s", of.mb_per_s},       {"sequential", of.sequential},
                 {"consecutive", of.consecutive}, {"sizes", histogram_json(of.sizes)}};
