@@ -320,6 +320,32 @@ def check_type_names(problem):
                 problem(path, text.count("\n", 0, match.start()) + 1, f"{match.group()}: ask the component, not its name")
 
 
+MIN_FILE = 60
+# Files that are small for a reason that is not theirs to change.
+SMALL = {
+    "app/main.cpp": "the only source of the program",
+    "app/tools/data/convert/receipt.cpp": "tests/fuzz compiles it without the tiers that journal.cpp needs",
+    "python/portable.cpp": "compiled into libstoker_core, with STOKER_PORTABLE alone",
+}
+REGISTERS = re.compile(r"\bSTOKER_REGISTER\w*\(|^const RegisteredCommand ", re.MULTILINE)
+
+
+def check_small_files(problem):
+    """A unit of a few lines has more lines of includes than of code: it belongs to the unit that it works with."""
+    for path in files(["app", "io", "models", "python"], ".h", ".cpp"):
+        text = path.read_text()
+        lines = text.count("\n")
+        if lines >= MIN_FILE or name(path) in SMALL:
+            continue
+        if path.suffix == ".cpp" and not REGISTERS.search(text):
+            problem(path, 1, f"{lines} lines; at least {MIN_FILE}, or it registers a type: merge it into its neighbour")
+        elif path.suffix == ".h" and not path.with_suffix(".cpp").exists() and not path.with_suffix(".cu").exists():
+            problem(path, 1, f"{lines} lines without a source of its name; at least {MIN_FILE}")
+    for small in SMALL:
+        if not (ROOT / small).exists() or (ROOT / small).read_text().count("\n") >= MIN_FILE:
+            problem(ROOT / small, 1, "stands in SMALL and is not small")
+
+
 def check_promises(problem):
     word = re.compile(r"\b(TO" + "DO|FIX" + "ME)\\b")
     for path in files(["app", "io", "models", "python", "tests", "cmake", "configs", "docker"],
@@ -397,7 +423,7 @@ def main():
 
     count = check_sizes(problem)
     for check in (check_folders, check_commands, check_includes, check_sources, check_seam, check_temporary, check_opens, check_interfaces,
-                  check_one_definition, check_registrations, check_type_names, check_promises, check_abi, check_tracked,
+                  check_one_definition, check_registrations, check_type_names, check_small_files, check_promises, check_abi, check_tracked,
                   check_registered, check_mutants):
         check(problem)
     print("\n".join(problems + [f"{count} sources in {len(ROOMS)} rooms, {len(problems)} violations"]))

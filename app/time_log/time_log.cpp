@@ -21,7 +21,7 @@ constexpr size_t kFields = 9;
 constexpr double kMicroseconds = 1e6;
 constexpr double kMaxSeconds = 1e12;  // microseconds of it fit into 63 bits
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_quotes(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r\"");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\r\"") - begin + 1);
@@ -44,7 +44,7 @@ bool parse_us(std::string_view text, int64_t& us) {
 std::string add_line(std::string_view line, TimeLog& log) {
   // No quotes: the last field, a thread's name, may have commas.
   std::vector<std::string_view> fields = split_at(line, ',', kFields);
-  for (std::string_view& field : fields) field = trimmed(field);
+  for (std::string_view& field : fields) field = without_quotes(field);
   if (fields.size() != kFields) {
     return fmt::format("{} fields where there are {}", fields.size(), kFields);
   }
@@ -112,7 +112,7 @@ void read_time_log(const std::string& text, const std::string& path, TimeLog& lo
   std::string_view rest = text;
   for (int64_t number = 1; !rest.empty(); ++number) {
     const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = trimmed(rest.substr(0, end));
+    const std::string_view line = without_quotes(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (line.empty() || line.starts_with("Epoch")) continue;
     ++log.lines;
