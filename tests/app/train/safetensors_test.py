@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from checkpointed_run import CheckpointTest
-from stoker import BUILD, with_packages
+from stoker import BUILD, long, with_packages
 
 with_packages("numpy", "safetensors")
 import numpy as np  # noqa: E402
@@ -119,6 +119,7 @@ class Forward(Sets):
         self.check_logits(lambda x, state: linear(x.reshape(len(x), -1), state, "model.fc"),
                           self.set_after(12))
 
+    @long
     def test_alexnet(self):
         self.check_logits(alexnet, self.set_after(2, *ALEXNET), *ALEXNET)
 

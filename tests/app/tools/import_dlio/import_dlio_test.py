@@ -4,7 +4,7 @@ import struct
 import subprocess
 import unittest
 
-from stoker import BUILD, SOURCE, StokerTest, with_packages
+from stoker import BUILD, LONG, SOURCE, StokerTest, long, with_packages
 
 with_packages("numpy", "safetensors")  # which other tests have already
 import numpy  # noqa: E402  pylint: disable=wrong-import-position
@@ -95,7 +95,8 @@ class ImportDlio(StokerTest):
             self.assertEqual(path.stat().st_size, 3 * 4096)
 
     def test_each_format_is_generated_and_trained(self):
-        for kind in ("npz", "npy", "jpeg", "hdf5", "tfrecord", "indexed_binary", "mmap_indexed_binary"):
+        kinds = ("npz", "tfrecord", "npy", "jpeg", "hdf5", "indexed_binary", "mmap_indexed_binary")
+        for kind in kinds if LONG else kinds[:2]:
             with self.subTest(kind):
                 many = kind in ("hdf5", "tfrecord", "indexed_binary", "mmap_indexed_binary")
                 workload = self.small(kind, 2 if many else 4, 3 if many else 1, 0 if many else 500)
@@ -107,6 +108,7 @@ class ImportDlio(StokerTest):
                 self.assertEqual(summary["steps"], 2)
                 self.assertIn("there are files already", self.stoker("import-dlio", workload, "--generate", folder, code=3).stderr)
 
+    @long
     def test_parquet_files_of_dlios_form_are_trained_alike_by_every_loader(self):
         (self.dir / "data/train").mkdir(parents=True)
         subprocess.run([FILES, self.dir / "data/train", "3", "40", "4096", "16"], check=True)
@@ -140,6 +142,7 @@ class ImportDlio(StokerTest):
         self.stoker("train", "small.yaml", "metrics.every_steps=2")
         self.assertIn("metrics.every_steps=1", self.stoker("import-dlio", workload, "--run", "runs", code=2).stderr)
 
+    @long
     def test_subfolders_are_dlios(self):
         workload = self.small("hdf5", 12)
         self.imported(workload, "dataset.num_subfolders_train=2", "--generate", "data")
@@ -166,6 +169,7 @@ class ImportDlio(StokerTest):
             self.assertIn("dataset.parquet.columns and partition_by", said)
         self.assertEqual(list(self.dir.glob("d/*")), [])
 
+    @long
     def test_distributions(self):
         workload = self.small("npz")
         for kind, options, step, deviation in (("gamma", "shape: 4, scale: 0.5", 2000, 0.5), ("exponential", "scale: 0.1", 100, 1),
