@@ -36,10 +36,10 @@ TEST_P(EveryModel, takes_images_that_are_not_square_or_not_in_colour) {
 }
 
 TEST_P(EveryModel, every_parameter_gets_a_gradient) {
-  const Model::Inputs inputs{3, 96, 96, 4};
+  const Model::Inputs inputs{3, 64, 64, 4};
   const auto model = make(inputs);
   const at::Tensor labels =
-      maps() ? at::randint(4, {3, 96, 96}, at::kLong) : at::tensor({0, 1, 2}, at::kLong);
+      maps() ? at::randint(4, {3, 64, 64}, at::kLong) : at::tensor({0, 1, 2}, at::kLong);
   at::cross_entropy_loss(model->forward(images(3, inputs)), labels).backward();
   for (const NamedTensor& item : model->state()) {
     if (!item.trained) continue;
