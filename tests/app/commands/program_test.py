@@ -76,6 +76,7 @@ class Training(Program):
         self.assertEqual((self.dir / again["run_directory"] / "digests.csv").read_text(),
                          (run / "digests.csv").read_text())
 
+    @long
     def test_losses_repeat_on_the_cpu_whatever_the_loader(self):
         self.config.write_text(self.config.read_text().replace(
             "{type: emulated, step_ms: 1}", "{type: cpu}"))

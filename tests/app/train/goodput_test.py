@@ -11,7 +11,7 @@ import signal
 import subprocess
 import unittest
 
-from stoker import LONG, StokerTest, configuration, posix
+from stoker import LONG, StokerTest, configuration, long, posix
 
 SIGTERM_EXIT = 75
 SAVES = 6  # every so many steps
@@ -154,6 +154,7 @@ class Goodput(StokerTest):
         print(f"{kills} kills, {self.record['processes']} processes known, {self.record['lost_steps']} steps lost, "
               f"largest closure error {worst:.1e}")
 
+    @long
     def test_a_folder_of_runs_that_is_lost(self):
         process = self.begin()
         first = began(process)
@@ -165,6 +166,7 @@ class Goodput(StokerTest):
         self.assertEqual((record["processes"], record["lost_steps"], record["end"]), (2, 0, "completed"))
         self.assertGreater(record["parts_s"]["down"], 0)
 
+    @long
     def test_a_training_that_begins_anew_takes_nothing_up(self):
         self.killed(self.begin(), 1)
         process = self.begin("checkpoint.resume=none", "training.max_steps=2")

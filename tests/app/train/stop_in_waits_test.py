@@ -233,6 +233,7 @@ class OfRanks(WaitTest):
         process.until(lambda: self.server.sick_reads > 0)
         return process
 
+    @long
     def test_all_of_which_are_asked_to_stop(self):
         whole = self.start("training.max_steps=6", "checkpoint.directory=whole")
         self.assertEqual(whole.wait(), 0, whole.log)
@@ -254,7 +255,6 @@ class OfRanks(WaitTest):
     def test_that_compute_nothing(self):
         self.stops(self.hangs_in_step(3, "device={type: emulated, step_ms: 5}"), 2, said=self.SAID)
 
-    @long
     def test_of_which_the_one_without_data_is_asked(self):
         process = self.hangs_in_step(3)
         ranks = pathlib.Path(f"/proc/{process.child.pid}/task/{process.child.pid}/children").read_text().split()
