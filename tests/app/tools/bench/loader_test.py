@@ -55,6 +55,7 @@ class BenchLoader(StokerTest):
         self.assertEqual(result["shape"], [32, 64, 64, 3])
         self.assertTrue(-3 < result["mean"] < 3)
 
+    @long
     def test_a_warm_path_allocates_nothing_for_a_sample(self):
         result = self.measure("loader.batch_size=100")
         self.assertNotIn("not_counted", result)

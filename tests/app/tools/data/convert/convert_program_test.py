@@ -100,7 +100,8 @@ class Resumed(ConvertTest):
 
 class Again(ConvertTest):
     def test_the_same_command_after_its_end_is_no_error(self):
-        for format in ("tar_shards", "tfrecord", "hdf5", "lmdb", "packed", "image_folder", "file_list"):
+        formats = ("tar_shards", "packed", "tfrecord", "hdf5", "lmdb", "image_folder", "file_list")
+        for format in formats if LONG else formats[:2]:
             with self.subTest(format):
                 command = ("dataset", "convert", self.config, format, "--format", format, *SHARDS)
                 self.stoker(*command)
