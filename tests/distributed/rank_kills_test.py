@@ -19,7 +19,7 @@ import tempfile
 import time
 import unittest
 
-from stoker import LONG, Process, configuration, posix
+from stoker import LONG, Process, configuration, long, posix
 
 RANKS = 2
 STEPS = 30
@@ -145,6 +145,7 @@ class RankKills(unittest.TestCase):
     def test_no_kill_of_any_rank_loses_anything(self):
         self.check(signal.SIGKILL)
 
+    @long
     def test_a_request_to_end_loses_no_finished_step(self):
         self.check(signal.SIGTERM, True)
 

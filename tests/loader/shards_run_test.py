@@ -23,6 +23,7 @@ class Shards(StokerTest):
         self.stoker("train", self.config, *ORDER, *overrides)
         return (self.latest / "digests.csv").read_text()
 
+    @long
     def test_loaders_formats_and_workers_give_the_same_batches(self):
         data = {format: self.converted(format) for format in (FORMATS if LONG else FORMATS[:1])}
         expected = self.digests("training.epochs=2", *data["tar_shards"], "loader.type=sync")

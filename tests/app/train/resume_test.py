@@ -185,10 +185,12 @@ class WhatIsResumed(TwelveSteps):
                          r"it is that of another model or optimizer: resume with the configuration in "
                          r"its MANIFEST\.json")
 
+    @long
     def test_another_image_size_is_refused_by_the_shape_of_a_tensor(self):
         self.assertIn("its tensor model.fc.weight is F32 [10, 12288], and F32 [10, 3072] is expected",
                       self.refused(LATEST, "decoder.size=32"))
 
+    @long
     def test_another_optimizer_is_refused(self):
         self.assertRegex(self.refused(LATEST, "optimizer={type: sgd, lr: 0.01, momentum: 0.9}"),
                          r"it has no tensor optimizer\.fc\.(weight|bias)\.")
@@ -224,6 +226,7 @@ class WhatIsResumed(TwelveSteps):
         other.train()
         self.assertEqual(other.state_digest(), digest)
 
+    @long
     def test_a_set_of_another_run_is_refused_where_there_are_own_ones(self):
         other = self.experiment("other")
         other.train("training.max_steps=1")

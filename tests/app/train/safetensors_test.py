@@ -140,6 +140,7 @@ class Files(Sets):
         self.assertEqual({str(tensor.dtype) for name, tensor in tensors.items() if name != "rng.cpu"},
                          {"float32"})
 
+    @long
     def test_shards_put_together_by_their_rows_are_the_whole(self):
         whole = load_file(self.set_after(7) / "state.safetensors")
         directory = self.set_after(7, "checkpoint.shards=4")

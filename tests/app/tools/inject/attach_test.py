@@ -8,7 +8,7 @@ import sys
 import threading
 import unittest
 
-from stoker import MINI, StokerTest, needed, stoker, until
+from stoker import MINI, StokerTest, long, needed, stoker, until
 
 PATIENCE_S = 60
 READER = """
@@ -113,6 +113,7 @@ class Attached(AttachTest):
             self.assertEqual(self.attach(target, "--seconds", "0.3")["notes"], [])
             target.goes_on()
 
+    @long
     def test_what_it_forks_is_counted(self):
         target = self.python(FORKER, MINI / "labels.csv" if (MINI / "labels.csv").exists() else next(MINI.rglob("*.jpg")))
         self.assertGreater(self.attach(target, "--seconds", "1")["io"]["processes"], 1)
@@ -126,6 +127,7 @@ class Attached(AttachTest):
         self.assertEqual(figures["notes"], [])
         workers.goes_on()
 
+    @long
     def test_an_interrupt_ends_counting_and_not_the_program(self):
         target = self.python(READER, MINI)
         process = self.start("run", "--pid", target.pid, "--log", "log.darshan")

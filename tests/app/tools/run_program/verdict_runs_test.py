@@ -57,6 +57,7 @@ class VerdictsOfRuns(unittest.TestCase):
         self.mounted()
         self.check("faults", ("storage",), load(read="{slow_drop}", how="map", **SHORT))
 
+    @long
     def test_a_worker_that_decodes_is_not_storage(self):
         self.check("decodes", ("workers",), load(read="{data}", how="file", loader="fork", workers=1, decode_ms=8, **SHORT))
 

@@ -310,12 +310,14 @@ class Failures(Sweep):
         self.assertEqual(len(self.sweep().stderr.splitlines()), 1)
         self.assertEqual({row["status"] for row in self.results()["rows"]}, {"ok"})
 
+    @long
     def test_a_missed_statement_is_7(self):
         self.write(SWEEP.replace("at_least: 4", "at_least: 5"))
         self.assertIn("outside      all steps: 4 (4 to 4); at least 5", self.sweep(code=7).stdout)
         self.write(SWEEP.replace("at_least: 4", "published: 9, fitted: training.max_steps"))
         self.assertIn("put in       all steps", self.sweep().stdout)
 
+    @long
     def test_bad_sweeps_run_nothing(self):
         def refused(text, message, code=2):
             self.write(text)

@@ -85,6 +85,7 @@ class Try(StokerTest):
         result = self.try_it("--to", "lone.yaml")
         self.assertEqual({each["name"] for each in result["data"]["classes"]}, {"cats", "dogs"})
 
+    @long
     def test_what_jpeg_does_not_decode_and_what_is_damaged(self):
         self.fill("cats", 8)
         self.fill("dogs", 8)
