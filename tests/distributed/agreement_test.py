@@ -66,7 +66,8 @@ class AgreementTest(StokerTest):
         self.assert_said(self.pair(own, both=all_train, code=3), said, "training samples: 500 (digest ", "but 499 (digest ",
                          "training samples of class 'airplanes': 50 on rank 0, but 49 on rank 1")
         (self.dir / "lost.jpg").rename(lost.with_stem("renamed"))
-        self.assert_said(self.pair(own, both=all_train, code=3), said, "training samples: 500 (digest ", "but 500 (digest ")
+        if LONG:
+            self.assert_said(self.pair(own, both=all_train, code=3), said, "training samples: 500 (digest ", "but 500 (digest ")
         shutil.rmtree(self.dir / "data/ketch")
         self.assert_said(self.pair(own, code=3), said, "classes: 10 (digest ", "but 9 (digest ",
                          "training samples of class 'ketch': 10 on rank 0, but absent on rank 1")

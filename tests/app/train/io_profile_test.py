@@ -92,6 +92,7 @@ class IoProfileTest(StokerTest):
             [folder] = [one for one in profile["directories"] if one["path"] == os.path.dirname(row["path"])]
             self.assertGreaterEqual(folder["bytes_written"], size)
 
+    @long
     def test_each_file_has_a_row_in_the_trace(self):
         self.stoker("train", self.config)
         text = (self.latest / "trace.json").read_text()

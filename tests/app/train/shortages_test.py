@@ -122,6 +122,7 @@ class FullDiskTest(ShortageTest):
         _, process = self.run_short(f"storage.slow={emulated('slow')}", DIRECT, codes={0}, before=before)
         self.assertIn("cannot share the emulated device between processes", process.log)
 
+    @long
     def test_under_the_standard_output(self):
         done = self.stoker("train", self.config, "--json", code=3, before=["sh", "-c", 'exec "$@" >/dev/full', "sh"])
         self.assertIn("error: write standard output: No space left on device", done.stderr)

@@ -158,6 +158,7 @@ class Advise(StokerTest):
     def keys(self):
         return {key for key, _ in self.planned()["objects"]}
 
+    @long
     def test_a_runs_own_profile_says_what_was_read(self):
         _, run = self.train(self.slow, sessions(STEPS, STEPS))
         advice = self.advise("--capacity", "10MiB", where=run)

@@ -8,7 +8,7 @@ import sys
 import threading
 import unittest
 
-from stoker import MINI, StokerTest, long, needed, stoker, until
+from stoker import LONG, MINI, StokerTest, long, needed, stoker, until
 
 PATIENCE_S = 60
 READER = """
@@ -99,7 +99,7 @@ class AttachTest(StokerTest):
 class Attached(AttachTest):
     def test_a_program_that_reads_is_counted_again_and_again_and_goes_on(self):
         target = self.python(READER, MINI)
-        for _ in range(3):
+        for _ in range(3 if LONG else 2):
             figures = self.attach(target, "--seconds", "0.5")
             self.assertGreater(figures["io"]["reads"], 0)
             self.assertGreater(figures["io"]["bytes_read"], 0)

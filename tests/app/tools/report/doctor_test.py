@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The doctor against runs whose bottleneck is known, because it was put there: emulated devices and tiers with
 stated figures, decoders that sleep. At least nine of ten right, and no proposal that `check` refuses. One case for
-each of five answers; all of them where STOKER_LONG is set. While other processes compute, a wrong answer is asked for again, and
+each of four answers; all of them where STOKER_LONG is set. While other processes compute, a wrong answer is asked for again, and
 that they take the cores is right.
 """
 import json
@@ -98,7 +98,7 @@ CASES = {
         "loader.workers=1", "loader.batch_size=16", tier(read_latency_ms=40), "device.step_ms=900", "training.max_steps=6"]),
 }
 
-FEW = ("device busy", "one worker, slow reads", "slow tier, many workers", "one worker decodes", "checkpoints to a slow tier")
+FEW = ("device busy", "one worker, slow reads", "one worker decodes", "checkpoints to a slow tier")
 
 
 class DoctorRuns(StokerTest):

@@ -33,7 +33,6 @@ class EvidenceTest(StokerTest):
                 os.fsync(file.fileno())
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
-    @long
     def test_cold_and_warm_are_measured(self):
         self.evict()
         cold = self.cache()
@@ -50,6 +49,7 @@ class EvidenceTest(StokerTest):
         self.assertLess(warm["storage_bytes"], 0.05 * warm["read_bytes"])
         self.assertIn("does not measure the storage", warm["text"])
 
+    @long
     def test_a_run_is_cold_or_warm_as_told(self):
         warm = self.cache("run.page_cache=warm")
         self.assertEqual(warm["wanted"], "warm")

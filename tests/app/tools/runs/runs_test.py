@@ -113,6 +113,7 @@ class Starts(Runs):
             self.assertEqual(sorted(os.listdir(self.dir / "runs")), before, slip)
             self.assertEqual(self.latest.name, good, slip)
 
+    @long
     def test_the_newest_run_of_a_folder_is_taken(self):
         self.ran()
         newest = self.ran("loader.type=sync")
