@@ -85,6 +85,7 @@ class VerdictsOfRuns(unittest.TestCase):
         self.assertEqual(said(record), "nothing")
         self.assertEqual(record["exit_code"], 0)
 
+    @long
     def test_the_page_of_the_log_shows_the_verdict_without_a_network(self):
         log = self.places.directory / "page.darshan"
         stoker("run", "--log", log, "--", *load(read=self.places["data"], how="file", loader="fork", workers=1, **SHORT),

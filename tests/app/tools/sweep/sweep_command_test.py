@@ -134,6 +134,7 @@ class Results(Sweep):
         self.assertEqual(len(done.stderr.splitlines()), 3)
         self.assertEqual(len([run for run in (self.place / "runs").iterdir() if not run.is_symlink()]), 3)
 
+    @long
     def test_an_experiment_inside_the_sweep_and_a_preparation(self):
         base = "\n".join("  " + line for line in BASE.splitlines())
         base = base.replace("{scratch: {type: posix, root: \"${STOKER_SCRATCH:-checkpoints}\"}}",
