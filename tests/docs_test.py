@@ -62,6 +62,14 @@ def page_of(unit):
     return next((page for page in pages if page.exists()), pages[0])
 
 
+def tests_of(cell):
+    """The paths of the tests that a cell names; one that begins with no `tests/` lies beside the one before it."""
+    paths = []
+    for name in re.findall(r"`([\w./-]+_test\.\w+)`", cell):
+        paths.append(name if name.startswith("tests/") else str(pathlib.Path(paths[-1]).parent / name))
+    return paths
+
+
 class Pages(unittest.TestCase):
     maxDiff = None
 
@@ -99,6 +107,21 @@ class Pages(unittest.TestCase):
                  for question in cells[0].split(" · ")]
         self.assertGreater(len(asked), 40)
         self.assertEqual([question for question, times in collections.Counter(asked).items() if times > 1], [])
+
+    def test_each_promise_has_its_tests_in_the_gate(self):
+        lists = (ROOT / "tests/CMakeLists.txt").read_text()
+        left_out = set(re.search(r"(?ms)^set\(long\b(.*?)\)", lists)[1].split())
+        wrong, count = [], 0
+        for promise, lowest, end_to_end, *others in rows((ROOT / "docs/promises.md").read_text(), "promise"):
+            count += 1
+            named = [test for cell in (lowest, end_to_end) for test in tests_of(cell)]
+            if len(others) != 2 or not named or len(tests_of(end_to_end)) > 1:
+                wrong.append(f"{promise}: a test at the lowest level, or one from end to end, or both")
+            wrong += [f"{promise}: {test}" for test in named if not (ROOT / test).is_file()]
+            wrong += [f"{promise}: {test} is in `long`" for test in named
+                      if re.sub(r"^tests/|\.\w+$", "", test) in left_out]
+        self.assertGreater(count, 80)
+        self.assertEqual(wrong, [])
 
 
 if __name__ == "__main__":

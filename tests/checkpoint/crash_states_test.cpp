@@ -179,7 +179,7 @@ class Checker {
 
  private:
   void check(const CrashState& state) {
-    if (number_++ % stride(15) != 0 || testing::Test::HasFailure()) return;
+    if (number_++ % stride(45) != 0 || testing::Test::HasFailure()) return;
     // The drain is slow: it yields to everybody.
     constexpr size_t kOneIn = 8;
     const bool other = options_ == kThroughFast && number_ % kOneIn != 0;

@@ -192,7 +192,7 @@ struct CheckpointFaults : testing::Test {
     for (const std::string tier : {"fast", "slow"}) {
       for (const int error : errors) {
         const size_t count = (error == 0 ? halves_ : calls_).at(tier);
-        for (size_t i = first++ % stride(9); i < count; i += stride(9)) {
+        for (size_t i = first++ % stride(25); i < count; i += stride(25)) {
           all.push_back({tier, i, error, for_ever});
         }
       }

@@ -109,8 +109,8 @@ void check(const CrashState& state, size_t number) {
 size_t check_all(const std::vector<RecordedCall>& calls, size_t combinations) {
   size_t number = 0;
   const auto each = [&](const CrashState& state) {
-    if (number++ % stride(9) != 0 || testing::Test::HasFailure()) return;
-    check(state, number / stride(9));
+    if (number++ % stride(25) != 0 || testing::Test::HasFailure()) return;
+    check(state, number / stride(25));
     if (!testing::Test::HasFailure()) return;
     std::cout << "after " << state.calls << " calls; lost: " << state.lost << "\n";
     for (size_t i = state.calls < 30 ? 0 : state.calls - 30; i < state.calls; ++i) {

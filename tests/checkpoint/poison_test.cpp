@@ -52,7 +52,7 @@ class Poison : public testing::TestWithParam<Poisoned> {};
 
 TEST_P(Poison, reaches_no_set) {
   const std::string& options = GetParam().options;
-  const int64_t rounds = GetParam().rounds / static_cast<int64_t>(stride(5));
+  const int64_t rounds = GetParam().rounds / static_cast<int64_t>(stride(10));
   CheckpointRun run;
   Trainer trainer;
   run.start(options +

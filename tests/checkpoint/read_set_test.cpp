@@ -189,7 +189,7 @@ TEST_F(ReadSet, the_sink_sees_no_damaged_chunk) {
 TEST_F(ReadSet, every_flipped_bit_of_a_small_set_changes_the_sum_of_its_chunk) {
   save(FileLayout::safetensors, two_tensors());
   std::string text = contents[0];
-  for (uint64_t bit = 0; bit < 8 * text.size(); bit += stride(1)) {
+  for (uint64_t bit = 0; bit < 8 * text.size(); bit += stride(7)) {
     text[bit / 8] ^= static_cast<char>(1 << (bit % 8));
     ASSERT_NE(crc32c(bytes_of(text)), manifest.files[0].chunks[0]) << bit;
     text[bit / 8] = contents[0][bit / 8];
@@ -198,7 +198,7 @@ TEST_F(ReadSet, every_flipped_bit_of_a_small_set_changes_the_sum_of_its_chunk) {
 
 TEST_F(ReadSet, every_damaged_byte_of_header_and_tensors_is_named) {
   save(FileLayout::safetensors, two_tensors());
-  for (uint64_t at = 0; at < contents[0].size(); at += stride(1)) {
+  for (uint64_t at = 0; at < contents[0].size(); at += stride(5)) {
     const std::string wanted = place_of(0, at);
     ASSERT_EQ(damage_at(0, 8 * at + at % 8).substr(0, wanted.size()), wanted) << at;
   }

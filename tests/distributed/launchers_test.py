@@ -6,7 +6,7 @@ import shutil
 import signal
 import unittest
 
-from stoker import Process, StokerTest, configuration, free_port, read_summary
+from stoker import Process, StokerTest, configuration, free_port, long, read_summary
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -42,6 +42,7 @@ class LaunchersTest(StokerTest):
             self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
             self.assertEqual(read_summary(run / "rank-1")["steps"], alone["steps"])
 
+    @long
     def test_a_signal_that_they_pass_on_stops_all_ranks_with_75(self):
         for name, words in self.each():
             under_way = Process(["train", self.config, "training.epochs=1000000", f"run.dir={name}"], self.dir, environment(), words)

@@ -11,7 +11,7 @@ import socket
 import time
 import unittest
 
-from stoker import MINI, Process, StokerTest, configuration, emulated, posix, read_summary, until
+from stoker import LONG, MINI, Process, StokerTest, configuration, emulated, long, posix, read_summary, until
 
 WITHIN = 2e-5  # of a loss: fp32 sums in another order, over some tens of steps
 
@@ -54,12 +54,12 @@ class RanksTest(StokerTest):
             return [float(row["loss"]) for row in csv.DictReader(file)]
 
     def test_n_ranks_train_as_one_process_does(self):
-        alexnet = "model={type: alexnet, dropout: 0}"
-        alone, alone_run = self.train("run.name=alone", alexnet)
+        network = "model={type: alexnet, dropout: 0}" if LONG else "model={type: two_layer_cnn}"
+        alone, alone_run = self.train("run.name=alone", network)
         self.assertEqual(alone["steps"], 4)  # the last batch has 10 samples
-        for ranks in [2, 4]:
+        for ranks in [2, 4] if LONG else [2]:
             with self.subTest(ranks=ranks):
-                summary, run = self.launch(ranks, alexnet)
+                summary, run = self.launch(ranks, network)
                 self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
                 for ours, theirs in zip(self.losses(run), self.losses(alone_run), strict=True):
                     self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
@@ -81,6 +81,7 @@ class RanksTest(StokerTest):
         self.assertNotIn("ranks", alone)
         self.assertEqual(alone["all_ranks"], {"breakdown_s": alone["breakdown_s"]})
 
+    @long
     def test_more_ranks_than_the_last_batch_has_samples(self):
         options = ["loader.batch_size=33"]
         alone, alone_run = self.train("run.name=alone", *options)
@@ -107,6 +108,7 @@ class RanksTest(StokerTest):
         for ours, theirs in zip(losses, self.losses(alone_run), strict=True):
             self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
 
+    @long
     def test_no_rank_reads_before_all_have_looked_at_the_cold_page_cache(self):
         shutil.copytree(MINI, self.dir / "data")
         options = [f"storage.data={posix(self.dir / 'data')}", "run.page_cache=cold", "training.max_steps=2", "evaluation.enabled=false"]
@@ -128,6 +130,7 @@ class RanksTest(StokerTest):
                 "dataset={type: packed, storage: data, access: whole, keep_shards: 4}",
                 "decoder={type: raw, height: 64, width: 64, size: 64}", "loader.batch_size=16"]
 
+    @long
     def test_files_stay_with_their_rank_or_are_dealt_anew(self):
         options = [*self.packed(), "training.epochs=8"]
         for order, files in [("local_files", 2), ("global_files", 4)]:
@@ -142,6 +145,7 @@ class RanksTest(StokerTest):
         said = self.stoker("bench", "read", self.config, *options, "loader.order=local_files", code=2).stderr
         self.assertIn("by dataset.access whole each would read a whole file: use dataset.access=copy", said)
 
+    @long
     def test_ranks_with_files_of_their_own_go_on_within_an_epoch_as_if_nothing_had_happened(self):
         options = [*self.packed(), "loader.order=global_files", "training.epochs=2"]
         expected, _ = self.launch(2, *options)
@@ -156,6 +160,7 @@ class RanksTest(StokerTest):
         summary, _ = self.launch(1, *saves, "training.epochs=3")  # from the end of an epoch
         self.assertEqual(summary["steps"], 30)
 
+    @long
     def test_a_signal_to_one_rank_stops_all_after_the_same_step(self):
         for number in [signal.SIGTERM, signal.SIGUSR1]:
             with self.subTest(signal=number):
@@ -167,7 +172,7 @@ class RanksTest(StokerTest):
                 self.assertEqual(len(steps), 1)
 
     def test_a_killed_rank_ends_the_others_and_is_named(self):
-        for victim in [0, 1]:
+        for victim in [0, 1] if LONG else [0]:
             with self.subTest(victim=victim):
                 under_way = self.begin_ranks(3)
                 pid = self.pid_of(under_way, victim)
@@ -176,6 +181,7 @@ class RanksTest(StokerTest):
                 for survivor in {0, 1, 2} - {victim}:
                     self.assertRegex(under_way.log, rf"error: rank {survivor} of 3: rank {victim} \(pid {pid} on .*\) is gone")
 
+    @long
     def test_a_rank_that_is_killed_in_the_final_drain_ends_the_others_in_the_middle_of_it(self):
         saves = [f"storage.fast={posix(self.dir / 'fast')}", f"storage.slow={emulated(self.dir / 'slow', write_mb_per_s=0.5)}",
                  "checkpoint={type: burst_buffer, fast: fast, slow: slow, every_steps: 100}"]
@@ -196,6 +202,7 @@ class RanksTest(StokerTest):
         done = self.stoker("launch", "-n", 2, self.config, "storage.data.root=/nowhere", code=3)
         self.assertIn("/nowhere", done.stderr)
 
+    @long
     def test_a_stopped_rank_ends_the_others_after_the_timeout(self):
         under_way = self.begin_ranks(2, "distributed.timeout=3s")
         pid = self.pid_of(under_way, 1)
@@ -222,6 +229,7 @@ class RanksTest(StokerTest):
         self.assertIn("the experiment has no `distributed:`", said)
         self.stoker("launch", "-n", 2, self.config, "training.max_steps=1")  # asks for them
 
+    @long
     def test_the_ranks_of_a_machine_divide_its_cores(self):
         automatic = ["training.threads=auto", "loader.workers=auto", "training.max_steps=1"]
         alone, alone_run = self.train("run.name=alone", *automatic)
@@ -248,7 +256,7 @@ class RanksTest(StokerTest):
         self.assertEqual([read_summary(run)["exit_code"] for run in runs], [75, 75])
 
     def test_a_launcher_that_a_signal_ends_leaves_no_rank_behind(self):
-        for number in [signal.SIGALRM, signal.SIGQUIT, signal.SIGKILL]:
+        for number in [signal.SIGALRM, signal.SIGQUIT, signal.SIGKILL] if LONG else [signal.SIGKILL]:
             with self.subTest(signal=number):
                 under_way = self.begin_ranks(2)
                 ranks = [pathlib.Path(f"/proc/{self.pid_of(under_way, rank)}/stat") for rank in (0, 1)]

@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from stoker import Process, StokerTest, configuration, posix, read_summary
+from stoker import Process, StokerTest, configuration, long, posix, read_summary
 
 ADDRESSES = ["10.77.0.1", "10.77.0.2"]
 
@@ -81,6 +81,7 @@ class TwoHostsTest(StokerTest):
         self.assertRegex(ranks[0].log, r"error: rank 0 of 2: rank 1 \(pid \d+ on .*\) is gone")
         self.assertIn("error: rank 1 of 2: ", ranks[1].log)
 
+    @long
     def test_a_rank_that_waits_for_the_store_of_a_cut_off_host_ends_all_the_same(self):
         # Threads that save sets talk to the store for most of the time; it answers a lost host after a quarter of an hour.
         saves = [f"storage.slow={posix(self.dir / 'sets')}", "checkpoint={type: direct, slow: slow, every_steps: 1}"]

@@ -11,14 +11,12 @@ import types
 import unittest
 
 import busy
-from stoker import BUILD, STOKER
+from stoker import BUILD, STOKER, long
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIMIT = 64 << 20
 PATIENCE_S = 800  # for some 40 commands
 PARTS = ["environment", "frames", "resume", "training", "idle", "checkpoint", "loader", "peers", "python"]
-if "STOKER_LONG" not in os.environ:  # a minute of a core less
-    PARTS = ["environment", "frames", "resume", "idle", "loader", "python"]
 
 
 def libtorch():
@@ -74,6 +72,7 @@ class AcceptanceTest(unittest.TestCase):
         for name in names:
             self.assertEqual(outcomes.get(name), "passed", outcomes)
 
+    @long
     def test_parts_run_on_the_stand_in(self):
         environment = os.environ | {"STOKER": STOKER}
         result = acceptance(HERE / "acceptance.sh", self.dir / "out", "--stand-in", "--only", *PARTS, env=environment)
@@ -91,10 +90,6 @@ class AcceptanceTest(unittest.TestCase):
                            "resnet18: resumed is what was never stopped")
         self.assert_passed(parts["loader"], "batches are the same with any number of workers")
         self.assertEqual({row["made"] for row in parts["idle"]["rows"]}, {"data", "host", "checkpoint"})
-        if "training" in PARTS:
-            self.check_the_longer_parts(parts)
-
-    def check_the_longer_parts(self, parts):
         self.assertEqual({row["snapshot"] for row in parts["checkpoint"]["rows"]}, {"sync", "async"})
         rows = parts["training"]["rows"]
         self.assertEqual({row["loader"] for row in rows if "device_idle" in row},
@@ -110,6 +105,7 @@ class AcceptanceTest(unittest.TestCase):
         self.assertIn("failed: libtorch_cuda works: no (limit yes)", done.stdout)
         self.assertEqual(list(json.loads((self.dir / "out/acceptance.json").read_text())["parts"]), ["environment"])
 
+    @long
     def test_a_bundle_is_small_and_runs_elsewhere(self):
         made, bundle = self.dir / "made", self.dir / "else where"
         environment = {name: value for name, value in os.environ.items() if name != "STOKER_CALTECH101"}

@@ -4,7 +4,7 @@ loader and after a resume, and records for the study's two methods."""
 import json
 import unittest
 
-from stoker import LOADERS, StokerTest, configuration, emulated, flow, posix, with_packages
+from stoker import LOADERS, StokerTest, configuration, emulated, flow, long, posix, with_packages
 
 with_packages("h5py", "numpy")
 import h5py  # pylint: disable=wrong-import-position
@@ -81,6 +81,7 @@ class Scientific(StokerTest):
         np.testing.assert_array_equal(stats[:, 1], np.max(whole, 0)[:, 1])
         self.assertEqual((folder / "classes.txt").read_text().splitlines()[1], "tropical cyclone")
 
+    @long
     def test_loaders_and_resumes_give_the_same_batches_of_hepcnnb(self):
         self.hep()
         for order in ("local_files", "global_files"):
@@ -94,6 +95,7 @@ class Scientific(StokerTest):
         rest = self.digests("training.epochs=2", *checkpoints, "checkpoint.resume=latest", "loader.type=prefetched")
         self.assertEqual(rest.splitlines()[1:], expected.splitlines()[9:])
 
+    @long
     def test_a_synchronous_run_has_nested_records_and_one_that_reads_ahead_says_so(self):
         self.hep()
         slow = f"storage.data={emulated('hep', read_latency_ms=20)}"

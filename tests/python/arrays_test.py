@@ -3,7 +3,7 @@
 import importlib.util
 import unittest
 
-from engine import run_python
+from engine import long, run_python
 
 # Of one batch, in either framework: the same numbers, at the same place.
 PYTORCH = """
@@ -42,12 +42,14 @@ class ArraysTest(unittest.TestCase):
                 run_python(PYTORCH, first=imports)
 
     @needs("jax")
+    @long
     def test_jax(self):
         for imports in ("import jax, stoker", "import stoker, jax"):
             with self.subTest(imports):
                 run_python(JAX, first=imports)
 
     @needs("torch", "jax")
+    @long
     def test_both_in_one_process(self):
         run_python(PYTORCH + JAX, first="import jax, stoker, torch")
 

@@ -208,7 +208,7 @@ def same(a, b):
         return known and [repr(key) for key in a] == [repr(key) for key in b] and all(same(a[key], b[key]) for key in a)
     return repr(a) == repr(b)
 
-states = [make(0) for _ in range(150)]
+states = [make(0) for _ in range(150 if LONG else 40)]
 deep = []
 for _ in range(150): deep = [deep]
 states += [deep, [1] * 1_000_001, {"a": [arrays[0]()], "a.0": arrays[0]()}]

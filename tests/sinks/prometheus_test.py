@@ -13,7 +13,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from stoker import Ended, StokerTest, emulated, free_port, read_summary
+from stoker import Ended, StokerTest, emulated, free_port, long, read_summary
 from training_run import recorded
 
 EMULATED = ("device={type: emulated, step_ms: 20}", "training.max_steps=100000", "training.epochs=100000",
@@ -132,6 +132,7 @@ class PrometheusTest(StokerTest):
                                     "labels": {"run": self.latest.name, "rank": "0",
                                                "loader": "prefetched"}}])
 
+    @long
     def test_an_open_page_sees_the_end(self):
         process = self.serving()
         seen = []
@@ -141,6 +142,7 @@ class PrometheusTest(StokerTest):
         self.assertEqual(process.wait(), 0)
         self.assertEqual(seen[-1], "completed")
 
+    @long
     def test_a_sink_that_fails_at_the_end_is_in_the_summary(self):
         process = self.serving(*EMULATED[:1], "training.max_steps=20", "checkpoint={type: none}", sink=", linger: 60")
         process.until(lambda: json.loads(self.get("/api/status")[1])["status"] == "completed")
@@ -182,6 +184,7 @@ class PrometheusTest(StokerTest):
         self.assertTrue(health["healthy"], health)
         self.assertEqual(self.get("/healthz")[0], 200)
 
+    @long
     def test_a_port_that_is_taken(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", self.port))
@@ -193,6 +196,7 @@ class PrometheusTest(StokerTest):
             self.assertNotEqual(other, self.port)
             self.assertIn("stoker_steps ", process.until(lambda: get(other, "/metrics")[1]))
 
+    @long
     def test_a_public_address_is_warned_of(self):
         process = self.serving(*EMULATED)
         process.until(lambda: self.get("/healthz")[0] == 200)
@@ -202,6 +206,7 @@ class PrometheusTest(StokerTest):
                            f"metrics.sinks=[{{type: prometheus, listen: '0.0.0.0:{self.port}'}}]")
         self.assertIn("can be reached from other machines", done.stderr)
 
+    @long
     def test_the_outcome_is_pushed(self):
         server = http.server.HTTPServer(("127.0.0.1", 0), Pushgateway)
         threading.Thread(target=server.serve_forever, daemon=True).start()

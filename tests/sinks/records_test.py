@@ -4,7 +4,7 @@ import csv
 import json
 import unittest
 
-from stoker import StokerTest, read_summary
+from stoker import StokerTest, long, read_summary
 from training_run import BATCH, ENDLESS, STEPS, recorded
 
 MICROSECOND = 2e-6  # to which each record is cut
@@ -34,6 +34,7 @@ class RecordsTest(StokerTest):
         self.check_iterations(summary)
         self.check_checkpoints(summary)
 
+    @long
     def test_the_summary_has_what_the_command_computes(self):
         for ranks in 1, 2:
             self.stoker("launch", "trial.yaml", f"--ranks={ranks}", "distributed={}", "loader.batch_size=10",
@@ -49,6 +50,7 @@ class RecordsTest(StokerTest):
             if ranks > 1:
                 self.assertNotIn("timelogger", read_summary(self.latest / "rank-1"))
 
+    @long
     def test_an_emulated_device_evaluates_in_time_if_it_is_asked_to(self):
         emulated = ["device={type: emulated, step_ms: 10}", "checkpoint={type: none}"]
         summary, run = self.train(*emulated)
@@ -66,6 +68,7 @@ class RecordsTest(StokerTest):
         summary, _ = self.train(*emulated, "evaluation={enabled: true}")
         self.assertEqual(summary["segments_s"]["eval"], 0)
 
+    @long
     def test_without_the_sink_there_is_none(self):
         summary, _ = self.train("metrics.sinks=[{type: csv}]")
         self.assertNotIn("timelogger", summary)

@@ -4,7 +4,7 @@ import collections
 import json
 import unittest
 
-from stoker import StokerTest, configuration, posix, read_summary
+from stoker import StokerTest, configuration, long, posix, read_summary
 
 
 def load(text):
@@ -72,6 +72,7 @@ class TraceTest(StokerTest):
         self.assertGreaterEqual(len(rows["device"]["step"]), 4)
         self.assertLessEqual(len(rows["device"]["step"]), 6)
 
+    @long
     def test_a_killed_run_leaves_a_trace(self):
         process = self.start("train", self.config, "training.max_steps=100000", "training.epochs=100000",
                              "metrics.sinks=[{type: trace, steps: 100000}]")

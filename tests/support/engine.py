@@ -8,6 +8,12 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MINI = SOURCE / "datasets" / "caltech101-mini"
 PROGRAM = os.environ.get("STOKER")  # the program, where it is built
 PATIENCE_S = 240  # for what takes seconds, on a machine that does much else
+LONG = bool(os.environ.get("STOKER_LONG"))  # the long version of the tests that have one
+
+
+def long(test):
+    """Decorates a test, or a class of tests, that runs with STOKER_LONG=1 alone: another level, more cases, another program."""
+    return test if LONG else None
 
 
 def config(**sections):

@@ -20,6 +20,7 @@ import unittest
 import venv
 import weakref
 
+from engine import LONG, long  # noqa: F401  which tests take from here
 from stoker_mount import mounted, why_no_mount  # noqa: F401  which the package's tests use as well
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -29,14 +30,6 @@ BUILD = pathlib.Path(STOKER).parents[1]
 OBJECTS_ONLY = BUILD / "tests/plugins/objects_only.so"  # tests/plugins/objects_only.cpp
 SLOW_DECODER = BUILD / "tests/plugins/slow_decoder.so"  # tests/plugins/slow_decoder.cpp
 LOADERS = ("sync", "threaded", "prefetched", "device_prefetched")
-LONG = bool(os.environ.get("STOKER_LONG"))  # the long version of the tests that have one
-
-
-def long(test):
-    """Decorates a test, or a class of tests, that runs with STOKER_LONG=1 alone: another level, more cases, another program."""
-    return test if LONG else None
-
-
 PATIENCE_S = 240  # for what takes seconds, on a machine that does much else
 
 

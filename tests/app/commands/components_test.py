@@ -3,7 +3,7 @@ import json
 import sys
 import unittest
 
-from stoker import SOURCE, stoker
+from stoker import SOURCE, long, stoker
 
 PAGE = SOURCE / "docs/components.md"
 INTRODUCTION = """# Components and their options
@@ -55,6 +55,7 @@ class Page(unittest.TestCase):
     def test_the_page_says_what_the_program_says(self):
         self.assertEqual(PAGE.read_text(), page(), "tests/run update")
 
+    @long
     def test_options_without_a_meaning_for_a_type_are_accepted_and_not_shown(self):
         """A sweep changes nothing but `type:`."""
         shown = {name: {row["key"] for row in rows} for name, rows in ask("describe", "loader").items()}

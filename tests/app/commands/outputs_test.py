@@ -6,7 +6,7 @@ import subprocess
 import threading
 import unittest
 
-from stoker import MINI, STOKER, StokerTest, configuration, emulated, posix
+from stoker import MINI, STOKER, StokerTest, configuration, emulated, long, posix
 
 PICTURE = next(MINI.rglob("*.jpg"))
 
@@ -75,6 +75,7 @@ class Outputs(StokerTest):
                 self.check(number, read[0])
                 self.assertTrue(stat.S_ISFIFO(fifo.stat().st_mode))
 
+    @long
     def test_a_plan_that_a_training_reads_is_a_file(self):
         for name in ("-", "/dev/null"):
             done = self.stoker("advise", self.config, "--fast", "fast", "--max-file", 10_000, "--auto", "--output", name, code=2)

@@ -12,7 +12,7 @@ import termios
 import time
 import unittest
 
-from stoker import STOKER, StokerTest, configuration, read_summary, until
+from stoker import STOKER, StokerTest, configuration, long, read_summary, until
 
 CLOSED = ("2>&-", ">&- 2>&-", "<&- >&- 2>&-", "1</dev/null 2</dev/null", "2>/dev/full", ">/dev/full 2>/dev/full")
 
@@ -65,6 +65,7 @@ class Streams(StokerTest):
             self.assertEqual(json.load(text)["status"], "completed")
         self.assertEqual(child.wait(), 0)
 
+    @long
     def test_a_terminal_that_is_gone_costs_the_output(self):
         master, terminal = pty.openpty()
         os.close(master)
@@ -84,6 +85,7 @@ class Streams(StokerTest):
         self.assertEqual(child.wait(), 0)
         return written.decode()
 
+    @long
     def test_progress_takes_one_line_of_a_terminal_however_narrow(self):
         for arguments, words in ((["train", self.config, "metrics.sinks=[{type: console}]"], "step 5/5"),
                                  (["bench", "loader", self.config, "--quick", "--epochs=1"], "batches 36 of 36 (100 %)")):
@@ -95,6 +97,7 @@ class Streams(StokerTest):
                 self.assertIn(words[:columns - 1], lines[-1])
                 self.assertLess(max(map(len, lines)), columns)
 
+    @long
     def test_the_end_of_a_run_has_colours_where_a_terminal_takes_them(self):
         verdict = re.compile(r"\x1b\[1mVerdict: \x1b\[0m\x1b\[1(;3[123])?m[A-Z]")
         self.assertRegex(self.on_a_terminal(80, "train", self.config), verdict)
@@ -105,6 +108,7 @@ class Streams(StokerTest):
         self.assertRegex(self.stoker("train", self.config).stdout, "(?s)\nVerdict: .*\nWhy:     .*\nNext:    .*"
                          "stoker report runs/latest\n         stoker doctor runs/latest\nrun directory: runs/trial-")
 
+    @long
     def test_other_commands_end_quietly_without_their_reader(self):
         for arguments in (["list"], ["list", "--json"], ["describe", "dataset", "image_folder"], ["--help"], ["train", "--help"]):
             with self.subTest(arguments):

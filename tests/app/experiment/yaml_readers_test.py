@@ -3,7 +3,7 @@ import unittest
 
 import yaml
 
-from stoker import MINI, StokerTest, configuration, flow, posix
+from stoker import LONG, MINI, StokerTest, configuration, flow, posix
 
 NAMES = ("no", "On", "1_000", "0x1f", "1:30", "2026-01-02", "null", "~", "1e5", "012")
 
@@ -25,7 +25,7 @@ class YamlReaders(StokerTest):
     def test_texts_are_texts(self):
         tiers = {name: posix(f'"{name}"') for name in NAMES if name not in ("null", "~")}
         storage = flow(data=posix(MINI), **{f'"{name}"': tier for name, tier in tiers.items()})
-        for name in NAMES:
+        for name in NAMES if LONG else NAMES[::3]:
             read = self.resolved(f'run.name="{name}"', f"storage={storage}")
             self.assertEqual(read["run"]["name"], name)
             self.assertEqual({tier: read["storage"][tier]["root"] for tier in tiers}, {tier: tier for tier in tiers})

@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from checkpointed_run import TIERS, TwelveSteps, slowed
-from stoker import Process
+from stoker import LONG, Process, long
 
 DAMAGED = 5
 
@@ -46,6 +46,7 @@ class List(Commands):
             self.assertRegex(row["created"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
             self.assertGreater(row["age_s"], 0)
 
+    @long
     def test_a_directory_and_one_set_are_listed_too(self):
         self.assertEqual([row["step"] for row in self.rows("list", "slow/trial")], [5, 10, 12])
         self.assertEqual([row["step"] for row in self.rows("list", self.trial.set_path("slow", 10))], [10])
@@ -90,6 +91,7 @@ class VerifySets(Commands):
         self.assertEqual(len(rows), 6)
         self.assertTrue(all(row["intact"] for row in rows))
 
+    @long
     def test_one_set_or_directory(self):
         self.assertEqual(len(self.rows("verify", self.trial.set_path("slow", 5))), 1)
         self.assertEqual(len(self.rows("verify", "--all", "slow/trial")), 3)
@@ -109,6 +111,7 @@ class VerifySets(Commands):
         self.assertEqual([(row["tier"], row["step"]) for row in rows if not row["intact"]], [("slow", 10)])
         self.assertIn("tensor optimizer.fc.weight.exp_avg", rows[4]["damage"])
 
+    @long
     def test_the_newest_is_intact_where_an_older_one_is_not(self):
         flip(self.data_file("slow", 10), 5000)
         self.trial.stoker("checkpoint", "verify", self.trial.config)
@@ -120,20 +123,24 @@ class VerifySets(Commands):
         self.assertEqual([row["step"] for row in rows if not row["intact"]], [step])
         return next(row["damage"] for row in rows if not row["intact"])
 
+    @long
     def test_a_bit_of_the_header_counts(self):
         self.assertIn("state.safetensors", self.damage_of(lambda path: flip(path / "state.safetensors", 40)))
 
     def test_a_bit_of_the_manifest_counts(self):
         self.assertIn("MANIFEST.json", self.damage_of(lambda path: flip(path / "MANIFEST.json", 100)))
 
+    @long
     def test_a_file_that_is_cut_counts(self):
         self.assertIn("state.safetensors",
                       self.damage_of(lambda path: os.truncate(path / "state.safetensors", 1000000)))
 
+    @long
     def test_a_missing_file_counts(self):
         self.assertIn("state.safetensors",
                       self.damage_of(lambda path: os.remove(path / "state.safetensors")))
 
+    @long
     def test_a_set_under_the_name_of_another_step_counts(self):
         def swap(path):
             shutil.rmtree(path)
@@ -172,11 +179,13 @@ class Restoring(Commands):
                                       r"damaged in bytes \[0, \d+\): tensor model\.fc\.weight")
         self.assertTrue((self.trial.sets("fast") / "damaged-step-0000000012").exists())
 
+    @long
     def test_the_step_before_where_both_are_damaged(self):
         for tier in TIERS:
             flip(self.data_file(tier, 12), 5000)
         self.assertEqual(self.resumed().resumed_step, 10)
 
+    @long
     def test_nothing_intact_is_an_error_of_the_storage(self):
         for tier in TIERS:
             for step in (5, 10, 12):
@@ -239,6 +248,7 @@ class Bench(Commands):
                 self.check_spread(result["tiers"][tier]["write_s"])
                 self.check_spread(result["tiers"][tier]["read_s"])
 
+    @long
     def test_a_loop_with_saves(self):
         for snapshot in ("async", "swap"):
             result = self.bench(f"checkpoint.snapshot={snapshot}", "--loop", "--step-ms", 1, "--every", 2, "--loader")
@@ -249,6 +259,7 @@ class Bench(Commands):
                 values = [row[key] for key in ("min_s", "median_s", "p90_s", "p99_s", "max_s")]
                 self.assertEqual(values, sorted(values), row)
 
+    @long
     def test_it_leaves_the_sets_of_a_run_alone_and_none_of_its_own(self):
         self.bench()
         for tier in TIERS:
@@ -256,8 +267,9 @@ class Bench(Commands):
         self.assertEqual(self.trial.newest_intact(), 12)
 
     def test_a_signal_leaves_none_either(self):
-        for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 75)]:
-            for loop in [(), ("--loop", "--step-ms", "1000")]:
+        loops = [(), ("--loop", "--step-ms", "1000")]
+        for number, code, of in [(signal.SIGINT, 130, loops[:1]), (signal.SIGTERM, 75, loops[1:])]:
+            for loop in loops if LONG else of:
                 process = Process(["bench", "checkpoint", self.trial.config, "--rounds", 100000, *loop], self.trial.dir)
                 process.until(lambda: list(self.trial.dir.glob("slow/.stoker-bench*/step-*")))
                 process.send(number)

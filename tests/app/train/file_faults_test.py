@@ -27,7 +27,7 @@ import zlib
 import file_faults
 from stoker import LONG, MINI, PATIENCE_S, STOKER, configuration, posix, read_summary
 
-SAMPLE = 20
+SAMPLE = 10
 FIRST, LAST = 2, 4  # steps of the run before, and of this one
 ENDS_WITH = {0, 3, 4, 5}
 TIERS = ("fast", "slow")

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import unittest
 
-from stoker import LONG, StokerTest, configuration, posix
+from stoker import StokerTest, configuration, long, posix
 
 SIGTERM_EXIT = 75
 SAVES = 6  # every so many steps
@@ -133,9 +133,10 @@ class Goodput(StokerTest):
         self.assertEqual((longer["steps"], longer["processes"], longer["interruptions"]), (24, 5, 3))
         self.assertAlmostEqual(longer["parts_s"]["down"], done["parts_s"]["down"])
 
+    @long
     def test_kills_at_any_instant(self):
         """Also of processes that start, save or have just begun to record."""
-        generator, kills, worst = random.Random(43), 50 if LONG else 3, 0
+        generator, kills, worst = random.Random(43), 50, 0
         process = self.begin("training.max_steps=100000")
         first = began(process)
         process.until(lambda: self.record)
@@ -154,6 +155,7 @@ class Goodput(StokerTest):
         print(f"{kills} kills, {self.record['processes']} processes known, {self.record['lost_steps']} steps lost, "
               f"largest closure error {worst:.1e}")
 
+    @long
     def test_a_folder_of_runs_that_is_lost(self):
         process = self.begin()
         first = began(process)
@@ -165,6 +167,7 @@ class Goodput(StokerTest):
         self.assertEqual((record["processes"], record["lost_steps"], record["end"]), (2, 0, "completed"))
         self.assertGreater(record["parts_s"]["down"], 0)
 
+    @long
     def test_a_training_that_begins_anew_takes_nothing_up(self):
         self.killed(self.begin(), 1)
         process = self.begin("checkpoint.resume=none", "training.max_steps=2")

@@ -11,7 +11,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from stoker import MINI, StokerTest, configuration, emulated, flow, posix, read_summary
+from stoker import MINI, StokerTest, configuration, emulated, flow, long, posix, read_summary
 
 BATCH, STEPS = 16, 16
 # The tests may lie where the defaults look away.
@@ -76,6 +76,7 @@ class IoProfileTest(StokerTest):
         self.assertAlmostEqual(read["sequential_share"], total("read", "sequential") / total("posix", "reads"))
         self.assertAlmostEqual(read["mb_per_s"] * together["seconds"], 1e-6 * read["bytes"])
 
+    @long
     def test_checkpoints_are_streams_of_as_many_calls_as_the_layout_says(self):
         self.stoker("train", self.config)
         sets = {6: 4, 12: 8}  # saved after these steps, in the sessions that began there
@@ -91,6 +92,7 @@ class IoProfileTest(StokerTest):
             [folder] = [one for one in profile["directories"] if one["path"] == os.path.dirname(row["path"])]
             self.assertGreaterEqual(folder["bytes_written"], size)
 
+    @long
     def test_each_file_has_a_row_in_the_trace(self):
         self.stoker("train", self.config)
         text = (self.latest / "trace.json").read_text()
@@ -110,6 +112,7 @@ class IoProfileTest(StokerTest):
             self.assertEqual(len(self.images(records)), 4 * BATCH, root)
             self.assertEqual([record["path"] for record in records if record["path"].endswith(".csv")], [])
 
+    @long
     def test_waits_for_an_emulated_tier_are_beside_the_calls_on_files(self):
         self.stoker("train", self.config, f"storage.data={emulated(read_latency_ms=20)}", "checkpoint={type: none}",
                     "training.max_steps=4")
@@ -124,6 +127,7 @@ class IoProfileTest(StokerTest):
         self.assertGreaterEqual(profile["time_share"]["read"], waits["read_s"] / profile["job"]["seconds"])
         self.assertTrue(any(remark.startswith("tier 'data' is EMULATED: ") for remark in profile["remarks"]), profile["remarks"])
 
+    @long
     def test_the_bandwidth_of_an_emulated_tier_is_its_own(self):
         rate = 2.0
         self.stoker("train", self.config, f"storage.data={emulated(read_mb_per_s=rate, write_mb_per_s=rate)}", "checkpoint={type: none}",
@@ -164,6 +168,7 @@ class IoProfileTest(StokerTest):
         for _, profile, records in self.profiles():
             self.assertGreater(len(self.images(records)), BATCH)
 
+    @long
     def test_sessions_begin_and_end_between_batches_of_an_evaluation(self):
         slow = emulated(read_latency_ms=100)  # of 300 samples
         process = self.start("train", self.config, f"storage.data={slow}", "dataset.split={train_per_class: 1, test_per_class: 30}",
@@ -184,6 +189,7 @@ class IoProfileTest(StokerTest):
     def steps(self):
         return int((self.latest / "steps.csv").read_text().splitlines()[-1].split(",")[0])
 
+    @long
     def test_a_session_that_is_open_at_the_end_is_kept(self):
         process = self.running()
         process.send(signal.SIGUSR2)
@@ -205,6 +211,7 @@ class IoProfileTest(StokerTest):
         process = self.running(f"metrics.sinks=[{{type: csv}}, {sink}]")
         return process, int(re.search(r"http://127.0.0.1:(\d+)/", process.log)[1])
 
+    @long
     def test_the_live_server_begins_and_ends_a_session_and_shows_it(self):
         process, port = self.serving("true")
         self.assertEqual(self.post(port, "/api/io_profile/begin"), 200)

@@ -1,6 +1,6 @@
 """kill -9 at any instant: nothing committed is lost, nothing bad is resumed from, the result is the same.
 
-tests/run app/train/kill_test                        5 kills, 50 with STOKER_LONG=1 (ctest)
+tests/run app/train/kill_test                        3 kills, 50 with STOKER_LONG=1 (ctest)
 tests/run app/train/kill_test --kills N [--jobs J]   N kills, J processes at a time, and where they hit;
                               [--seed S] [--size P]  size 208: 16 MB a set
                               [--bucket]  the slow tier has objects and no files
@@ -20,7 +20,7 @@ import unittest
 
 import object_servers
 from checkpointed_run import BucketExperiment, Experiment, ServerExperiment, reached, slowed, timed
-from stoker import LOADERS, LONG, objects_only, posix
+from stoker import LOADERS, LONG, long, objects_only, posix
 
 STEPS = 72
 BURST = "checkpoint.type=burst_buffer"
@@ -155,10 +155,11 @@ class Campaign:
 
 class Kill(unittest.TestCase):
     def test_no_kill_loses_anything(self):
-        self.survives(50 if LONG else 5)
+        self.survives(50 if LONG else 3)
 
+    @long
     def test_no_kill_loses_anything_where_sets_drain_to_objects(self):
-        self.survives(50 if LONG else 2, bucket=True)
+        self.survives(50, bucket=True)
 
     def survives(self, kills, bucket=False):
         with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:

@@ -4,11 +4,12 @@ import shutil
 import unittest
 
 import images
-from stoker import LOADERS, MINI, StokerTest, configuration
+from stoker import LOADERS, LONG, MINI, StokerTest, configuration, long
 
 # libpng warns of a profile that is wrong, of a checksum in front of the pixels and of bytes behind them.
 REMARKABLE = {"profile.png": images.png(before=images.WRONG_PROFILE), "text.png": images.png(before=images.WRONG_CHECKSUM),
               "gamma.png": images.png(before=images.chunk(b"gAMA", b"\0\0\0\0"))}
+DECODERS = ("auto", "opencv") if LONG else ("auto",)
 OURS = r"\A(\d\d:\d\d:\d\d \w+ .*\n)*\Z"  # lines of the log
 
 
@@ -34,7 +35,7 @@ class MixedFolder(StokerTest):
     def test_it_trains_by_default(self):
         self.put(**{"a.png": images.png(), "b.bmp": images.bmp(), "c.tif": images.tiff(), "d.ppm": images.ppm(), "e.webp": images.WEBP})
         digests = set()
-        for loader in LOADERS:
+        for loader in LOADERS if LONG else ("prefetched",):
             summary, run = self.train(f"loader.type={loader}", "decoder.augment={flip: true, random_resized_crop: {}}")
             digests.add(summary["total"]["digest_chain"])
         self.assertEqual(len(digests), 1)
@@ -44,6 +45,7 @@ class MixedFolder(StokerTest):
         self.assertEqual({name: kinds.get(name) for name in ("png", "bmp", "tiff", "pnm", "webp")},
                          dict.fromkeys(("png", "bmp", "tiff", "pnm", "webp"), 1))
 
+    @long
     def test_formats_with_the_same_pixels_give_the_same_batches(self):
         chains = set()
         for name, make in (("png", images.png), ("png", lambda seed: images.png(seed=seed, interlaced=True)), ("bmp", images.bmp),
@@ -54,6 +56,7 @@ class MixedFolder(StokerTest):
             chains.add(self.train()[0]["total"]["digest_chain"])
         self.assertEqual(len(chains), 1)
 
+    @long
     def test_a_decoder_says_what_the_file_is_and_who_reads_it(self):
         self.put(**{"a.png": images.png()})
         done = self.stoker("train", self.config, "decoder.type=jpeg", code=4)
@@ -66,7 +69,7 @@ class MixedFolder(StokerTest):
 
     def test_libraries_print_nothing_of_an_image(self):
         self.put(**REMARKABLE)
-        for decoder in ("auto", "opencv"):
+        for decoder in DECODERS:
             done = self.stoker("train", self.config, f"decoder.type={decoder}", "training.epochs=3", "--json")
             self.assertRegex(done.stderr, OURS)
         # Nor of what is damaged: the message of the bad sample is ours.
@@ -81,7 +84,7 @@ class MixedFolder(StokerTest):
         self.put(**damaged, **doubtful)
         jpeg = next(self.folder.glob("*.jpg"))
         self.put(**{"rotten.jpg": jpeg.read_bytes()[:3000] + b"\xff\x13" * 20 + jpeg.read_bytes()[3040:]})
-        for decoder in ("auto", "opencv"):
+        for decoder in DECODERS:
             done = self.stoker("train", self.config, f"decoder.type={decoder}", "dataset.on_error={policy: skip, budget: 100%}", "--json")
             self.assertRegex(done.stderr, OURS)
             skipped = (self.latest / "skipped.csv").read_text()

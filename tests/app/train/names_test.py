@@ -11,7 +11,7 @@ import shutil
 import signal
 import unittest
 
-from stoker import MINI, StokerTest, configuration, posix, read_summary
+from stoker import MINI, StokerTest, configuration, long, posix, read_summary
 
 
 def bytes_of(text):
@@ -83,6 +83,7 @@ class NamesTest(StokerTest):
         for text in (done.stdout, done.stderr, refused.stderr):
             self.assertFalse({"\x1b", "\x9b"} & set(text), text)
 
+    @long
     def test_a_run_directory_of_such_a_name(self):
         where = os.fsencode(self.dir) + b"/r\xfcns"
         summary = json.loads(self.run_program("train", self.config, self.data, b"run.dir=" + where, "--json").stdout)
@@ -90,6 +91,7 @@ class NamesTest(StokerTest):
         self.assertTrue(run.startswith(where), run)
         self.assertEqual(json.loads(pathlib.Path(os.fsdecode(run), "summary.json").read_text())["steps"], summary["steps"])
 
+    @long
     def test_exit_codes_stay_what_they_are(self):
         message = self.run_program("train", self.config, self.data, "dataset.on_error={policy: fail}", code=4).stderr
         self.assertIn("caf\\xe9-2\\xff/\\xc3", message)

@@ -5,7 +5,7 @@ import json
 import math
 import unittest
 
-from stoker import StokerTest, configuration, posix, read_summary
+from stoker import StokerTest, configuration, long, posix, read_summary
 
 DIVERGES = "optimizer={type: sgd, lr: 1e6, weight_decay: 1e6}"  # a factor of 1e12 a step
 
@@ -39,6 +39,7 @@ class NanTest(StokerTest):
         self.assertGreaterEqual(int(kept.parent.name.split("-")[1]), 12)
         self.assertTrue(all(map(math.isfinite, weights(kept))))
 
+    @long
     def test_goes_on_where_it_is_told_to(self):
         summary, run = self.train(DIVERGES, "training.on_nan=warn", "checkpoint={type: none}")
         self.assertEqual(summary["steps"], 12)

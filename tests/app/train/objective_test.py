@@ -4,7 +4,7 @@ import csv
 import json
 import unittest
 
-from stoker import StokerTest, configuration, flow, posix
+from stoker import StokerTest, configuration, flow, long, posix
 
 MAPS = {"dataset": "{type: synthetic, samples: 32, test_samples: 16, unique: 16, classes: 3, "
                    "planes: {channels: 3, height: 32, width: 48, target: true}}",
@@ -38,6 +38,7 @@ class MapsTest(StokerTest):
         self.assertAlmostEqual(float(rows(run)[-1]["evaluation.iou"]), measured[-2])
         self.assertIn(f"iou {measured[-1]:.4f} on 16 test samples", (run / "log.txt").read_text())
 
+    @long
     def test_any_loader_and_any_number_of_ranks_give_the_same(self):
         alone, run = self.train("training.epochs=1")
         losses = [float(row["loss"]) for row in rows(run)]
@@ -52,6 +53,7 @@ class MapsTest(StokerTest):
         self.assertEqual(both["evaluations"][0]["samples"], 16)
         self.assertAlmostEqual(both["evaluations"][0]["iou"], alone["evaluations"][0]["iou"], delta=1e-3)
 
+    @long
     def test_without_computing_all_batches_are_read_and_nothing_is_measured(self):
         summary, _ = self.train("training.compute=false", "training.epochs=1")
         self.assertEqual((summary["steps"], summary["images"], summary["evaluation"]["images"]), (4, 32, 16))
@@ -100,6 +102,7 @@ class ClassesTest(StokerTest):
         scores = [manifest["training"]["score"] for manifest in manifests]
         self.assertEqual(max(scores), max(measured))
 
+    @long
     def test_a_table_of_steps_has_the_same_columns_before_and_after_an_evaluation(self):
         _, run = self.train("metrics.sinks=[{type: csv}]", "training.epochs=2", "model={type: linear}", "checkpoint={type: none}")
         with open(run / "steps.csv", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 """SIGTERM at any instant: the run ends with a state of its last finished step, within the grace it has.
 
-tests/run app/train/preempt_test                        4 random instants, 10 with STOKER_LONG=1 (ctest)
+tests/run app/train/preempt_test                        2 random instants, 10 with STOKER_LONG=1 (ctest)
 tests/run app/train/preempt_test --count N [--seed S]   N of them, and how long it took to exit
 """
 import argparse
@@ -14,7 +14,7 @@ import unittest
 
 from checkpointed_run import (PER_EPOCH, SLOW_DATA, STEPS, CheckpointTest, Experiment, reached, slowed, step_line,
                               timed)
-from stoker import LOADERS, LONG
+from stoker import LOADERS, LONG, long
 
 SIGTERM_EXIT, SIGINT_EXIT = 75, 130
 LATEST = "checkpoint.resume=latest"
@@ -112,7 +112,7 @@ class Campaign:
 
 class RandomInstants(unittest.TestCase):
     def test_each_leaves_the_state_of_the_last_finished_step(self):
-        count = 10 if LONG else 4
+        count = 10 if LONG else 2
         with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
             campaign = Campaign(directory, seed=4)
             campaign.run(count)
@@ -160,6 +160,7 @@ class Grace(CheckpointTest):
         self.assertEqual(end.resumed_step, 5)
         self.assertEqual(self.trial.garbage(), set())
 
+    @long
     def test_what_is_not_drained_in_time_is_drained_by_the_next_process(self):
         process = self.started(self.trial, slowed("slow", 0.2), "checkpoint.grace_seconds=0.5")
         self.assertTrue(process.wait_for(r"checkpoint of step 5: .* on tier 'fast'"), process.log)
@@ -173,6 +174,7 @@ class Grace(CheckpointTest):
         self.trial.train(LATEST, f"training.max_steps={steps}")
         self.assertIn(steps, self.trial.steps("slow"))
 
+    @long
     def test_in_the_evaluation_it_ends_before_it_and_does_it_anew(self):
         whole = self.trial.train("loader.type=sync")
         expected = self.trial.state_digest(), [e["top1"] for e in whole.summary["evaluations"]]
@@ -187,6 +189,7 @@ class Grace(CheckpointTest):
         self.assertEqual(expected, (self.trial.state_digest(),
                                     [e["top1"] for e in end.summary["evaluations"]]))
 
+    @long
     def test_in_a_save_it_ends_after_it(self):
         process = self.started(self.trial, "checkpoint.type=direct", slowed("slow", 5))
         self.assertTrue(process.wait_for(step_line(5)), process.log)
@@ -195,6 +198,7 @@ class Grace(CheckpointTest):
         self.assertEqual(self.trial.newest_intact(), steps)
         self.assertIn(f"checkpoint of step {steps}: ", process.log)
 
+    @long
     def test_in_the_restore_nothing_changes(self):
         self.trial.train("training.max_steps=5")
         process = self.started(self.trial, LATEST, slowed("fast", 100, read_mb_per_s=2))
@@ -217,6 +221,7 @@ class Grace(CheckpointTest):
         self.assertGreaterEqual(self.trial.newest_intact(), 5)
         self.assertGreaterEqual(self.trial.train(LATEST).resumed_step, 5)
 
+    @long
     def test_sigint_leaves_a_checkpoint_too(self):
         process = self.started(self.trial, "checkpoint.every_steps=100")
         self.assertTrue(process.wait_for(step_line(7)), process.log)

@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 from checkpointed_run import CheckpointTest
-from stoker import MINI, configuration, posix
+from stoker import MINI, configuration, long, posix
 
 OTHER_DATA = "resuming with other data than the checkpoint was trained on: "
 
@@ -40,12 +40,14 @@ class OtherData(CheckpointTest):
         self.assertIn(OTHER_DATA + "501 training samples instead of 500; in what is left of epoch 0 samples may come twice or not at all",
                       log)
 
+    @long
     def test_with_files_less(self):
         for number in range(300):
             random.Random(number).choice(sorted(self.data.rglob("*.jpg"))).unlink()
         log = self.resumed()
         self.assertIn(OTHER_DATA + "200 training samples instead of 500", log)
 
+    @long
     def test_with_fewer_files_than_the_epoch_had_used(self):
         """The epoch of the checkpoint has ended then. It was an endless loop."""
         for number in range(400):
@@ -54,6 +56,7 @@ class OtherData(CheckpointTest):
         self.assertIn(OTHER_DATA + "100 training samples instead of 500", process.log)
         self.assertEqual(process.summary["steps"], 14)
 
+    @long
     def test_with_a_file_replaced_or_moved(self):
         kept = self.image().read_bytes()
         others = "as many training samples, but other keys, sizes or labels"
@@ -76,10 +79,12 @@ class OtherData(CheckpointTest):
         log = self.resumed("checkpoint.renamed_classes=true")
         self.assertIn("the checkpoint was trained on other classes: class 3 was 'airplanes' and is 'bonsai'", log)
 
+    @long
     def test_with_another_class_is_refused(self):
         shutil.copytree(self.data / "ketch", self.data / "zebra")
         self.assertIn("11 classes instead of 10: class 10, 'zebra', is new", self.resumed(code=2))
 
+    @long
     def test_with_other_labels_of_the_same_files(self):
         names = sorted(path.name for path in self.data.iterdir() if path.is_dir())
         keys = sorted(path.relative_to(self.data).as_posix() for path in self.data.rglob("*.jpg"))
@@ -92,6 +97,7 @@ class OtherData(CheckpointTest):
             log = self.trial.train(f"training.max_steps={step}", *listed).log
             self.assertEqual(OTHER_DATA in log, change == 1, log)
 
+    @long
     def test_of_a_set_that_is_older_than_this_says_nothing(self):
         manifest = self.trial.dir / "ck" / "trial" / "step-0000000010" / "MANIFEST.json"
         content = json.loads(manifest.read_text())

@@ -8,7 +8,7 @@ import unittest
 
 from checkpointed_run import (PER_EPOCH, SLOW_DATA, STEPS, CheckpointTest, TwelveSteps, on_two_tiers, slowed,
                               step_line)
-from stoker import LOADERS, LONG, MINI
+from stoker import LOADERS, LONG, MINI, long
 
 LATEST = "checkpoint.resume=latest"
 LOGGED = re.compile(r" step (\d+)/\d+  loss (\S+) ")
@@ -94,6 +94,7 @@ class Interruptions(Resume):
     def test_killed_after_any_step(self):
         self.resumed(lambda: self.killed_after(step_line(self.random.randrange(1, STEPS))))
 
+    @long
     def test_killed_in_the_evaluation(self):
         def interrupt():
             process = self.killed_after(step_line(PER_EPOCH), SLOW_DATA, "loader.type=sync")
@@ -101,6 +102,7 @@ class Interruptions(Resume):
             return process
         self.resumed(interrupt)
 
+    @long
     def test_killed_during_a_drain(self):
         def interrupt():
             step = self.random.randrange(5, STEPS, 5)
@@ -110,11 +112,13 @@ class Interruptions(Resume):
             return process
         self.resumed(interrupt)
 
+    @long
     def test_ended_by_max_steps(self):
         self.resumed(lambda: self.trial.train(
             *self.route(False), f"training.max_steps={self.random.randrange(1, STEPS)}"))
 
 
+@long
 class OtherNetworks(Resume):
     def interrupted_after_three_of_five_steps(self, snapshot, *overrides):
         run = self.experiment()
@@ -162,6 +166,7 @@ class WhatIsResumed(TwelveSteps):
         self.assertIn("checkpoint: it is from sample 192 of epoch 0, which is within a batch of 36: resume with a "
                       "loader.batch_size that divides 192, such as 16", self.refused(LATEST, "loader.batch_size=36"))
 
+    @long
     def test_another_route_is_no_difference(self):
         process = self.trial.train(LATEST, "loader.type=sync", "loader.workers=1",
                                  "loader.pin_workers=true", "run.page_cache=warm", "checkpoint.type=direct",
@@ -180,10 +185,12 @@ class WhatIsResumed(TwelveSteps):
                          r"it is that of another model or optimizer: resume with the configuration in "
                          r"its MANIFEST\.json")
 
+    @long
     def test_another_image_size_is_refused_by_the_shape_of_a_tensor(self):
         self.assertIn("its tensor model.fc.weight is F32 [10, 12288], and F32 [10, 3072] is expected",
                       self.refused(LATEST, "decoder.size=32"))
 
+    @long
     def test_another_optimizer_is_refused(self):
         self.assertRegex(self.refused(LATEST, "optimizer={type: sgd, lr: 0.01, momentum: 0.9}"),
                          r"it has no tensor optimizer\.fc\.(weight|bias)\.")
@@ -198,6 +205,7 @@ class WhatIsResumed(TwelveSteps):
         process = self.trial.train(LATEST, "run.name=trial-two", "training.max_steps=1")
         self.assertEqual(process.resumed_step, 0)
 
+    @long
     def test_an_older_set_of_ones_own_sets_the_newer_aside(self):
         process = self.trial.train(f"checkpoint.resume={self.trial.set_path('slow', 5)}")
         self.assertEqual(process.resumed_step, 5)
@@ -208,6 +216,7 @@ class WhatIsResumed(TwelveSteps):
         self.trial.train()
         self.assertEqual(self.trial.state_digest(), resumed)
 
+    @long
     def test_a_set_of_another_run_begins_a_new_one(self):
         other = self.experiment("other")
         process = other.train(f"checkpoint.resume={self.trial.set_path('slow', 10)}")
@@ -217,6 +226,7 @@ class WhatIsResumed(TwelveSteps):
         other.train()
         self.assertEqual(other.state_digest(), digest)
 
+    @long
     def test_a_set_of_another_run_is_refused_where_there_are_own_ones(self):
         other = self.experiment("other")
         other.train("training.max_steps=1")
@@ -254,6 +264,7 @@ class BadSamples(Resume):
         self.assertEqual(end["skipped"], {"empty": 1, "not_an_image": 1, "truncated": 1})
         self.assertEqual(self.trial.state_digest(end["steps"]), self.digest)
 
+    @long
     def test_the_budget_is_for_all_processes(self):
         self.assertLess(self.steps[0], self.steps[-1])
         self.trial.train(*self.all, f"training.max_steps={self.steps[0]}")

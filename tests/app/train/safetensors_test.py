@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from checkpointed_run import CheckpointTest
-from stoker import BUILD, with_packages
+from stoker import BUILD, long, with_packages
 
 with_packages("numpy", "safetensors")
 import numpy as np  # noqa: E402
@@ -119,6 +119,7 @@ class Forward(Sets):
         self.check_logits(lambda x, state: linear(x.reshape(len(x), -1), state, "model.fc"),
                           self.set_after(12))
 
+    @long
     def test_alexnet(self):
         self.check_logits(alexnet, self.set_after(2, *ALEXNET), *ALEXNET)
 
@@ -139,6 +140,7 @@ class Files(Sets):
         self.assertEqual({str(tensor.dtype) for name, tensor in tensors.items() if name != "rng.cpu"},
                          {"float32"})
 
+    @long
     def test_shards_put_together_by_their_rows_are_the_whole(self):
         whole = load_file(self.set_after(7) / "state.safetensors")
         directory = self.set_after(7, "checkpoint.shards=4")

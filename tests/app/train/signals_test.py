@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from stoker import StokerTest, configuration, emulated, posix, read_summary
+from stoker import StokerTest, configuration, emulated, long, posix, read_summary
 
 SIGTERM_EXIT, SIGINT_EXIT = 75, 130
 
@@ -69,9 +69,11 @@ class Repeats(SignalsTest):
     def test_sigterm_of_timeout_is_one_request(self):
         self.ended_by_timeout(signal.SIGTERM)
 
+    @long
     def test_sigint_of_timeout_is_one_request(self):
         self.ended_by_timeout(signal.SIGINT, SIGINT_EXIT)
 
+    @long
     def test_sighup_of_timeout_is_one_request(self):
         self.ended_by_timeout(signal.SIGHUP)
 
@@ -104,6 +106,7 @@ class Pauses(SignalsTest):
         self.assertLessEqual(summary["device"]["observed_s"], summary["wall_s"] - paused + 0.1)
         self.assertIn("the process stood still for ", json.dumps(summary["verdict"]))
 
+    @long
     def test_a_tier_is_not_blamed_for_what_the_process_was_stopped(self):
         slow = emulated("ck", write_mb_per_s=0.5)  # a save takes seconds
         process = self.start("train", self.config, f"storage.ck={slow}", "checkpoint.every_steps=5", "checkpoint.hang_seconds=5")

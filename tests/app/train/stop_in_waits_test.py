@@ -20,7 +20,7 @@ import unittest
 from checkpointed_run import RESUMED, CheckpointTest, Experiment, RanksTraining, step_line
 from shortages import silent_disk
 from sick_server import INDEX, sick_server
-from stoker import MINI, configuration, emulated, posix
+from stoker import MINI, configuration, emulated, long, posix
 
 SIGTERM_EXIT = 75
 GRACE_S = 5
@@ -96,6 +96,7 @@ class OfData(WaitTest):
         after = self.trained(self.start(f"training.max_steps={last + 2}"), last + 2)
         self.assertEqual((after.wait(), after.resumed_step), (0, last), after.log)
 
+    @long
     def test_with_every_loader(self):
         for loader in LOADERS:
             with self.subTest(loader=loader):
@@ -106,10 +107,12 @@ class OfData(WaitTest):
                 other = ["device={type: emulated, step_ms: 5}"] if loader == "device_prefetched" else []
                 self.stops(self.sick(self.start(f"loader.type={loader}", *other)))
 
+    @long
     def test_that_a_server_promises_for_later(self):
         self.server.fall_sick("busy", after=3 * BATCH)
         self.stops(self.sick(self.start(retries=50)))
 
+    @long
     def test_that_a_server_breaks_off_again_and_again(self):
         self.server.fall_sick("drops", after=3 * BATCH)
         self.stops(self.sick(self.start(retries=100)))
@@ -121,12 +124,14 @@ class OfData(WaitTest):
         self.stops(process, 0, "after step {}")  # it may come before the wait
         self.assertNotIn("tier 'ck'", process.log.split("stopped by a signal")[0])
 
+    @long
     def test_of_copies_of_a_slow_tier(self):
         slow = emulated(read_latency_ms=30000, queue_depth=1)
         process = self.start(tier=f"{{type: cached, inner: {slow}, fill: both}}")
         self.assertTrue(process.wait_for("training samples and .* test samples?"), process.log)
         self.stops(process, 0, "after step {}")  # it may come before the wait
 
+    @long
     def test_of_shards_that_are_read_ahead(self):
         self.run.stoker("dataset", "convert", self.run.config, "shards", "--format", "tar_shards", "--shard-size", "1MiB")
         process = self.start("dataset={type: tar_shards, storage: data, train: 'train-*.tar'}", "loader.shuffle=true",
@@ -140,6 +145,7 @@ class OfData(WaitTest):
         process = self.trained(self.start("training.max_steps=3", "evaluation.enabled=true", "loader.type=sync"), 3)
         self.stops(process, 3, said="stopped by a signal in the evaluation, which will be done anew")
 
+    @long
     def test_by_other_signals(self):
         self.server.fall_sick("hangs", after=2 * BATCH)
         self.stops(self.sick(self.start()), number=signal.SIGUSR1)
@@ -160,6 +166,7 @@ class OfCalls(WaitTest):
         last = self.last_step(process)
         self.stops(process, last)
 
+    @long
     def test_of_the_trainer_itself(self):
         """`sync` reads by the trainer's own thread: nothing is saved, and it ends all the same."""
         silent = silent_disk(self, self.here / "silent")
@@ -183,6 +190,7 @@ class BeforeTheFirstStep(WaitTest):
         self.assertEqual(process.wait(), SIGTERM_EXIT, process.log)
         self.assertIn("stopped by a signal before the first step", process.log)
 
+    @long
     def test_while_shards_are_scanned(self):
         self.run.stoker("dataset", "convert", self.run.config, "shards", "--format", "tar_shards", "--shard-size", "200KiB")
         for index in (self.run.dir / "shards").glob("*.index.json"):
@@ -225,6 +233,7 @@ class OfRanks(WaitTest):
         process.until(lambda: self.server.sick_reads > 0)
         return process
 
+    @long
     def test_all_of_which_are_asked_to_stop(self):
         whole = self.start("training.max_steps=6", "checkpoint.directory=whole")
         self.assertEqual(whole.wait(), 0, whole.log)
@@ -238,9 +247,11 @@ class OfRanks(WaitTest):
         for one, other in zip(*sets, strict=True):
             self.assertEqual(one.read_bytes(), other.read_bytes())
 
+    @long
     def test_that_never_made_a_step(self):
         self.stops(self.hangs_in_step(1), 0, said=self.SAID)
 
+    @long
     def test_that_compute_nothing(self):
         self.stops(self.hangs_in_step(3, "device={type: emulated, step_ms: 5}"), 2, said=self.SAID)
 
@@ -308,6 +319,7 @@ class Campaign:
         return times[-1]
 
 
+@long
 class RandomInstants(unittest.TestCase):
     def test_each_leaves_the_state_of_the_last_finished_step(self):
         with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:

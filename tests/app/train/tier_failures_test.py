@@ -5,7 +5,7 @@ import shutil
 import unittest
 
 from sick_server import sick_server
-from stoker import LOADERS, MINI, StokerTest, configuration, posix
+from stoker import LOADERS, LONG, MINI, StokerTest, configuration, long, posix
 
 SKIP = "dataset.on_error={policy: skip, budget: 100%}"
 FAILED = r"dataset: sample \S+\.jpg cannot be read, because tier 'data' fails: {}.*: see that the tier answers and may be read, and start it again"
@@ -32,12 +32,14 @@ class TierFailures(StokerTest):
         return said
 
     def test_of_a_server_in_mid_run(self):
-        for how, cause in [("expired", r".*400 \(ExpiredToken: The provided token has expired\.\)"), ("denied", ".*403"),
-                           ("broken", ".*500 .after 2 attempts"), ("drops", "read http")]:
+        ends = [("expired", r".*400 \(ExpiredToken: The provided token has expired\.\)"), ("denied", ".*403"),
+                ("broken", ".*500 .after 2 attempts"), ("drops", "read http")]
+        for how, cause in ends if LONG else ends[:1]:
             for policy in [], [SKIP]:
                 with self.subTest(how=how, policy=policy):
                     self.failed(how, cause, "train", self.config, self.tier(), *policy)
 
+    @long
     def test_with_every_loader(self):
         for loader in [*LOADERS, "device_resident"]:
             with self.subTest(loader=loader):
@@ -63,6 +65,7 @@ class TierFailures(StokerTest):
         summary, _ = self.train(*words[2:], SKIP.replace("100%", "3"))
         self.assertEqual(summary["skipped"], {"missing": 1})
 
+    @long
     def test_of_formats_with_many_samples_in_an_object(self):
         for format in "tar_shards", "packed", "tfrecord", "lmdb":
             with self.subTest(format=format):
@@ -78,6 +81,7 @@ class TierFailures(StokerTest):
                     self.assertEqual(process.wait(), 5, process.log)
                     self.assertIn("tier 'data' fails", process.log)
 
+    @long
     def test_of_a_conversion_which_goes_on_afterwards(self):
         for policy in [], [SKIP]:
             with self.subTest(policy=policy):
@@ -89,6 +93,7 @@ class TierFailures(StokerTest):
                 done = self.json(*words)
                 self.assertEqual((done["samples"], done["left_out"]), (500, 0))
 
+    @long
     def test_of_a_benchmark(self):
         self.failed("denied", ".*403", "bench", "read", self.config, self.tier(), SKIP, "--stages", "read",
                     "--page-cache", "as_is")

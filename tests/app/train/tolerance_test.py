@@ -6,7 +6,7 @@ import re
 import shutil
 import unittest
 
-from stoker import LOADERS, MINI, StokerTest, configuration, posix
+from stoker import LOADERS, LONG, MINI, StokerTest, configuration, long, posix
 
 AS_LIBJPEG = "decoder.tolerance=as_libjpeg"
 CLASSES, IMAGES = 3, 12
@@ -84,12 +84,13 @@ class ToleranceTest(StokerTest):
 
     def test_every_loader_and_decoder_gives_the_same(self):
         seen = set()
-        for loader in LOADERS:
+        for loader in LOADERS if LONG else LOADERS[:1]:
             for decoder in ("jpeg", "turbojpeg"):
                 summary, run = self.train(AS_LIBJPEG, f"loader.type={loader}", f"decoder.type={decoder}")
                 seen.add((summary["total"]["digest_chain"], (run / "tolerated.csv").read_text()))
         self.assertEqual(len(seen), 1)
 
+    @long
     def test_a_resumed_run_counts_in_all_its_processes(self):
         whole, _ = self.train(AS_LIBJPEG)
         saved = "checkpoint={type: direct, slow: slow, every_steps: 3, resume: latest}"
@@ -110,6 +111,7 @@ class ToleranceTest(StokerTest):
         return done, ["storage.packed=" + posix(to), "dataset={type: packed, storage: packed}",
                       "decoder={type: raw, height: 32, width: 32, size: 32}"]
 
+    @long
     def test_packed_pixels_hold_them_too(self):
         every = CLASSES * IMAGES + len(self.damaged)
         strict, _ = self.packed("strict")

@@ -2,9 +2,9 @@
 """loader.type: lmdbio in a training of two ranks: the batches of one process, and errors that say what to do."""
 import unittest
 
-from stoker import MINI, StokerTest, configuration, emulated, flow, posix, read_summary
+from stoker import LONG, MINI, StokerTest, configuration, emulated, flow, long, posix, read_summary
 
-READERS = ("lmdb", "lmm", "lmm_dm", "lmm_dio", "prov", "coal", "stag", "indexed")
+READERS = ("lmdb", "lmm", "lmm_dm", "lmm_dio", "prov", "coal", "stag", "indexed") if LONG else ("lmm", "indexed")
 
 
 class Lmdbio(StokerTest):
@@ -33,6 +33,7 @@ class Lmdbio(StokerTest):
         summary = read_summary(self.latest)
         self.assertGreater(summary["evaluations"][0]["samples"], 0)
 
+    @long
     def test_a_mapped_reader_is_refused_where_its_reads_would_not_be_seen(self):
         data, tier = self.converted()
         slow = emulated(tier["root"])

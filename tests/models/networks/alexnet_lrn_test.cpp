@@ -62,7 +62,7 @@ TEST(AlexNetLrn, computes_what_the_study_computes) {
   expect_close(model->forward(x), reference(state_of(*model), x));
 }
 
-TEST(AlexNetLrn, weights_are_a_normal_of_sigma_0_01_cut_at_two_sigma) {
+TEST(AlexNetLrn, weights_are_a_normal_cut_at_two_sigma_and_biases_zero_or_one) {
   const auto state = state_of(*make_model("{type: alexnet_lrn}", {3, 224, 224, 102}));
   for (const char* name : {"conv1.weight", "conv4.weight", "fc1.weight", "fc3.weight"}) {
     const at::Tensor weight = state.at(name);
@@ -71,10 +71,7 @@ TEST(AlexNetLrn, weights_are_a_normal_of_sigma_0_01_cut_at_two_sigma) {
     EXPECT_NEAR(weight.mean().item<double>(), 0, 2e-4) << name;
     EXPECT_NEAR(weight.std().item<double>(), 0.0087963, 1e-4) << name;
   }
-}
-
-TEST(AlexNetLrn, biases_are_one_in_the_second_fourth_and_fifth_convolution) {
-  const auto state = state_of(*make_model("{type: alexnet_lrn}", {3, 224, 224, 102}));
+  // Biases are one in the second, fourth and fifth convolution.
   const std::map<std::string, double> expected{{"conv1", 0}, {"conv2", 1}, {"conv3", 0},
                                                {"conv4", 1}, {"conv5", 1}, {"fc1", 0},
                                                {"fc2", 0},   {"fc3", 0}};

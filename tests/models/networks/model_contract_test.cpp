@@ -7,6 +7,7 @@
 #include "io/core/error.h"
 #include "tests/models/networks/models.h"
 #include "tests/support/errors.h"
+#include "tests/support/short_tests.h"
 
 namespace stoker {
 namespace {
@@ -26,10 +27,8 @@ class EveryModel : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(EveryModel, gives_one_logit_per_class_of_the_image_or_of_each_pixel) {
-  for (const int64_t side : {64, 112}) {
-    const Model::Inputs inputs{3, side, side, 5};
-    EXPECT_EQ(make(inputs)->forward(images(2, inputs)).sizes().vec(), shape(2, inputs));
-  }
+  const Model::Inputs inputs{3, 112, 112, 5};
+  EXPECT_EQ(make(inputs)->forward(images(2, inputs)).sizes().vec(), shape(2, inputs));
 }
 
 TEST_P(EveryModel, takes_images_that_are_not_square_or_not_in_colour) {
@@ -37,19 +36,11 @@ TEST_P(EveryModel, takes_images_that_are_not_square_or_not_in_colour) {
   EXPECT_EQ(make(inputs)->forward(images(2, inputs)).sizes().vec(), shape(2, inputs));
 }
 
-TEST_P(EveryModel, does_not_change_its_input) {
-  const Model::Inputs inputs{3, 64, 64, 2};
-  const at::Tensor x = images(2, inputs);
-  const at::Tensor copy = x.clone();
-  make(inputs)->forward(x);
-  EXPECT_TRUE(at::equal(x, copy));
-}
-
 TEST_P(EveryModel, every_parameter_gets_a_gradient) {
-  const Model::Inputs inputs{3, 96, 96, 4};
+  const Model::Inputs inputs{3, 64, 64, 4};
   const auto model = make(inputs);
   const at::Tensor labels =
-      maps() ? at::randint(4, {3, 96, 96}, at::kLong) : at::tensor({0, 1, 2}, at::kLong);
+      maps() ? at::randint(4, {3, 64, 64}, at::kLong) : at::tensor({0, 1, 2}, at::kLong);
   at::cross_entropy_loss(model->forward(images(3, inputs)), labels).backward();
   for (const NamedTensor& item : model->state()) {
     if (!item.trained) continue;
@@ -71,29 +62,25 @@ TEST_P(EveryModel, weights_are_a_function_of_the_seed) {
   EXPECT_TRUE(differs);
 }
 
-TEST_P(EveryModel, evaluation_is_the_same_twice) {
+TEST_P(EveryModel, evaluation_is_the_same_twice_and_does_not_change_its_input) {
   const Model::Inputs inputs{3, 64, 64, 2};
   const auto model = make(inputs);
   model->set_training(false);
   const at::Tensor x = images(2, inputs);
+  const at::Tensor copy = x.clone();
   EXPECT_TRUE(at::equal(model->forward(x), model->forward(x)));
+  EXPECT_TRUE(at::equal(x, copy));
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryModel,
-                         ::testing::ValuesIn(Registry<Model>::global().names()),
+// The largest, which is but for its init and its padding another AlexNet, with STOKER_LONG=1 alone.
+std::vector<std::string> networks() {
+  std::vector<std::string> names = Registry<Model>::global().names();
+  if (stride(2) != 1) std::erase(names, "alexnet_lrn");
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryModel, ::testing::ValuesIn(networks()),
                          [](const auto& info) { return info.param; });
-
-TEST(Models, parameter_counts_are_those_of_the_literature) {
-  const auto count = [](const std::string& type, int64_t classes) {
-    return parameter_count(*make_model("{type: " + type + "}", {3, 224, 224, classes}));
-  };
-  EXPECT_EQ(count("alexnet", 1000), 61'100'840);
-  EXPECT_EQ(count("alexnet", 102), 57'421'734);
-  EXPECT_EQ(count("alexnet_lrn", 102), 58'699'238);
-  EXPECT_EQ(count("resnet18", 1000), 11'689'512);
-  EXPECT_EQ(count("hepcnnb", 2), 594'178);
-  EXPECT_EQ(count("linear", 102), 3 * 224 * 224 * 102 + 102);
-}
 
 TEST(Models, images_too_small_for_the_network_name_the_smallest) {
   const auto error = [](const std::string& type, int64_t height, int64_t width) {

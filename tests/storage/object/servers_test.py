@@ -11,7 +11,7 @@ import unittest
 import urllib.parse
 
 from object_servers import Faults, moto, nginx, proxy, swift, swift_missing
-from stoker import BUILD, MINI, StokerTest, configuration, flow, posix
+from stoker import BUILD, LONG, MINI, StokerTest, configuration, flow, long, posix
 
 
 def flow_of(options):
@@ -25,7 +25,7 @@ SERVERS, FILLED, EXPECTED = {}, set(), []
 def setUpModule():
     SERVERS["nginx"] = RUNNING.enter_context(nginx(MINI))
     SERVERS["moto"] = RUNNING.enter_context(moto())
-    SERVERS["swift"] = None if swift_missing() else RUNNING.enter_context(swift())
+    SERVERS["swift"] = None if swift_missing() or not LONG else RUNNING.enter_context(swift())
 
 
 def tearDownModule():
@@ -72,6 +72,7 @@ class Servers(StokerTest):
         return EXPECTED[0]
 
 
+@long
 class Contract(Servers):
     def contract(self, server, environment):
         """Runs it for the tier of that server; returns how many tests there were."""
@@ -107,6 +108,7 @@ class Training(Servers):
                 got, _, _ = self.digests(bucket.tier(prefix="mini"), env=bucket.environment)
                 self.assertEqual(got, expected)
 
+    @long
     def test_an_index_says_what_is_there(self):
         expected = self.expected()
         with tempfile.TemporaryDirectory(prefix="stoker-index-") as folder:
@@ -127,6 +129,7 @@ class Broken(Servers):
     """What a proxy makes go wrong changes no batch; what it makes go wrong for ever is an error."""
     KINDS = ("500", "503", "429", "cut", "drop", "stall")
 
+    @long
     def test_faults_change_no_batch(self):
         expected = self.expected()
         for bucket in (None, self.moto):
@@ -142,6 +145,7 @@ class Broken(Servers):
                 self.assertIn("requests had to be made again", (run / "summary.json").read_text())
                 print(f"{tier['type']}: {faults.requests} requests, faults: {faults.made}")
 
+    @long
     def test_what_stalls_is_read_a_second_time(self):
         expected = self.expected()
         self.fill(self.moto)
@@ -162,6 +166,7 @@ class Broken(Servers):
                            code=5)
         self.assertIn("the server answered 503 (after 3 attempts; more by the tier's `retries`)", done.stderr)
 
+    @long
     def test_a_changed_object_is_an_error(self):
         bucket = self.moto
         self.fill(bucket)
@@ -173,6 +178,7 @@ class Broken(Servers):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("it changed while it was read", done.stderr)
 
+    @long
     def test_a_damaged_upload_is_refused_and_sent_again(self):
         if not self.swift:
             self.skipTest(swift_missing())

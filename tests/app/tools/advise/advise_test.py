@@ -4,7 +4,7 @@ import os
 import unittest
 
 from darshan_logs import POSIX, counters_record, darshan_log
-from stoker import MINI, StokerTest, configuration, emulated
+from stoker import MINI, StokerTest, configuration, emulated, long
 
 STEPS = 18  # of an epoch
 OPENS, READS, BYTES_READ = 0, 3, 14  # of PosixCounters in io/profiler/profile.h
@@ -60,6 +60,7 @@ class Advise(StokerTest):
             self.assertLess(way["run_low_s"], way["run_s"])
             self.assertLess(way["run_s"], way["run_high_s"])
 
+    @long
     def test_what_no_epoch_reads_is_not_staged(self):
         without = "dataset.exclude=[ketch]"
         self.advise(self.slow, without, "--capacity", "10MiB")
@@ -69,6 +70,7 @@ class Advise(StokerTest):
         self.advise(self.slow, without, "--capacity", "10MiB", "evaluation.enabled=true", "device={type: cpu}")
         self.assertEqual(len(self.planned()["objects"]), len(keys) + 9 * 5)
 
+    @long
     def test_the_plan_is_in_the_order_of_the_first_epoch(self):
         self.advise(self.slow, "--capacity", "10MiB", "loader.shuffle=false")
         keys = [key for key, _ in self.planned()["objects"]]
@@ -99,6 +101,7 @@ class Advise(StokerTest):
         self.assertIn(read["duration_s"]["count"] - summary["tiers"]["data"]["cache"]["hits"], range(3))
         self.assertEqual(summary["tiers"]["data"]["cache"]["held_bytes"], plan["bytes"])
 
+    @long
     def test_a_run_that_is_resumed_goes_on_by_the_plan(self):
         self.advise(self.slow, "--max-file", 10_000)
         checkpoints = [f"storage.sets={{type: posix, root: {self.dir}/sets}}",
@@ -127,6 +130,7 @@ class Advise(StokerTest):
         self.plan.unlink()
         self.assertIn("no such plan", self.stoker("train", self.config, self.staged(), code=3).stderr)
 
+    @long
     def test_auto_trains_by_the_plan_and_shows_what_came_of_it(self):
         result = self.advise(self.slow, "--capacity", "10MiB", "training.epochs=3", "--auto")
         achieved = result["achieved"]
@@ -141,6 +145,7 @@ class Advise(StokerTest):
         text = self.stoker("advise", self.latest).stdout
         self.assertIn("the first epoch took", text)
 
+    @long
     def test_advice_on_a_run_says_how_well_the_model_fits_it(self):
         _, run = self.train(self.slow)
         advice = self.advise("--capacity", "1MiB", where=run)
@@ -153,6 +158,7 @@ class Advise(StokerTest):
     def keys(self):
         return {key for key, _ in self.planned()["objects"]}
 
+    @long
     def test_a_runs_own_profile_says_what_was_read(self):
         _, run = self.train(self.slow, sessions(STEPS, STEPS))
         advice = self.advise("--capacity", "10MiB", where=run)
@@ -163,6 +169,7 @@ class Advise(StokerTest):
         self.assertEqual(self.advise(self.slow, "--capacity", "10MiB")["reads"], "by the configuration")
         self.assertEqual(self.keys(), seen)
 
+    @long
     def test_a_profile_of_one_epoch_stands_for_all(self):
         _, run = self.train(self.slow, sessions(1000, STEPS))
         ten = "training.epochs=10"
@@ -175,6 +182,7 @@ class Advise(StokerTest):
         for with_profile, without in zip(expected["ways"], configured["ways"]):
             self.assertAlmostEqual(with_profile["run_s"] / without["run_s"], 1, delta=0.05)
 
+    @long
     def test_what_the_profile_of_another_run_did_not_see_is_not_staged(self):
         _, run = self.train(self.slow, "dataset.exclude=[ketch]", sessions(STEPS, STEPS))
         self.advise(self.slow, "--capacity", "10MiB", "--profile", run)
@@ -192,6 +200,7 @@ class Advise(StokerTest):
         self.assertIn("which counts as a whole run", advice["reads"])
         self.assertEqual(self.keys(), set(read))
 
+    @long
     def test_a_profile_that_did_not_see_all_is_left_and_says_why(self):
         _, run = self.train(self.slow, sessions(6, 2))
         advice = self.advise("--capacity", "10MiB", where=run)
@@ -207,6 +216,7 @@ class Advise(StokerTest):
         _, staged = self.train(self.staged(), sessions(STEPS, STEPS))
         self.assertIn("the run read copies", self.stoker(*asked, staged, code=2).stderr)
 
+    @long
     def test_real_tiers_need_what_their_reads_cost(self):
         error = self.stoker("advise", self.config, "--fast", "fast", "--capacity", "1MiB", code=2).stderr
         self.assertIn("then --slow-fit FILE", error)

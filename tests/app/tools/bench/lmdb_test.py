@@ -4,9 +4,10 @@ import json
 import subprocess
 import unittest
 
-from stoker import StokerTest, configuration, emulated, flow, posix, why_no_mount
+from stoker import LONG, StokerTest, configuration, emulated, flow, long, posix, why_no_mount
 
-READERS = "lmdb,lmm,lmm_dm,lmm_dio,prov,coal,stag,indexed".split(",")
+READERS = "lmdb,lmm,lmm_dm,lmm_dio,prov,coal,stag,indexed".split(",") if LONG else ["lmdb", "lmm", "lmm_dm"]
+RANKS = (1, 2) if LONG else (2,)
 
 
 class BenchLmdb(StokerTest):
@@ -28,11 +29,11 @@ class BenchLmdb(StokerTest):
         return done
 
     def test_every_reader_is_run_on_every_number_of_ranks(self):
-        result = json.loads(self.bench("--readers=" + ",".join(READERS), "--ranks=1,2", "--rounds=1", "--steps=8",
+        result = json.loads(self.bench("--readers=" + ",".join(READERS), f"--ranks={','.join(map(str, RANKS))}", "--rounds=1", "--steps=8",
                                        "--json").stdout)
         for table in ("rates", "costs", "breakdown"):
             self.assertEqual([(row["ranks"], row["reader"]) for row in result[table]],
-                             [(ranks, reader) for ranks in (1, 2) for reader in READERS])
+                             [(ranks, reader) for ranks in RANKS for reader in READERS])
         self.assertEqual(result["steps"], 8)
         self.assertEqual(result["record_bytes"], 3083)
         self.assertEqual(result["ranks_open"], "together")
@@ -47,6 +48,7 @@ class BenchLmdb(StokerTest):
         for row in result["costs"]:
             self.assertGreaterEqual(row["wall_s"]["median"], row["sleep_s"]["median"])
 
+    @long
     def test_the_parts_of_a_ranks_time_add_up_to_its_run_time(self):
         result = json.loads(self.bench("--readers=lmm", "--ranks=2", "--rounds=1", "--steps=8", "--json").stdout)
         parts = {name: value["median"] for name, value in result["breakdown"][0].items() if name.endswith("_s")}
@@ -55,6 +57,7 @@ class BenchLmdb(StokerTest):
         run = result["rates"][0]["run_s"]["median"]
         self.assertAlmostEqual(sum(parts.values()) / run, 1, delta=0.1)
 
+    @long
     def test_an_emulated_device_has_one_part_for_its_steps(self):
         result = json.loads(self.bench("device={type: emulated, images_per_s: 20000}", "--readers=lmdb", "--ranks=2",
                                        "--rounds=2", "--steps=8", "--json").stdout)
@@ -62,12 +65,14 @@ class BenchLmdb(StokerTest):
         self.assertGreater(row["compute_s"]["median"], 0)
         self.assertNotIn("forward_s", row)
 
+    @long
     def test_the_text_says_what_holds_for_the_figures(self):
         text = self.bench("--readers=lmdb,lmm", "--ranks=1", "--rounds=1", "--steps=4").stdout
         for words in ("1 round of 4 steps of 64 of 1300 records of 3083 bytes", "read-ahead of mapped files: yes",
                       "page cache: dropped of this file before each run", "ranks open the file together", "published: "):
             self.assertIn(words, text)
 
+    @long
     def test_of_a_mounted_emulated_tier_it_says_so(self):
         if reason := why_no_mount():
             self.skipTest(reason)

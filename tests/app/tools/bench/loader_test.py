@@ -4,7 +4,7 @@ import re
 import struct
 import unittest
 
-from stoker import MINI, StokerTest, configuration
+from stoker import MINI, StokerTest, configuration, long
 
 IMAGES = len(list(MINI.glob("*/*.jpg")))
 # Large enough to be streamed into the slot, which is no memcpy (io/core/system/memory.cpp).
@@ -55,6 +55,7 @@ class BenchLoader(StokerTest):
         self.assertEqual(result["shape"], [32, 64, 64, 3])
         self.assertTrue(-3 < result["mean"] < 3)
 
+    @long
     def test_a_warm_path_allocates_nothing_for_a_sample(self):
         result = self.measure("loader.batch_size=100")
         self.assertNotIn("not_counted", result)
@@ -67,6 +68,7 @@ class BenchLoader(StokerTest):
         self.assertLess(result["allocations_per_image"] - result["libjpeg_allocations_per_image"], 2.5)
         self.assertGreater(result["libjpeg_allocations_per_image"], 1)
 
+    @long
     def test_copies_are_what_happened(self):
         result = self.measure()
         files = result["bytes_per_image"]
@@ -76,6 +78,7 @@ class BenchLoader(StokerTest):
         self.assertLess(pixels["copied_bytes_per_image"]["read_calls"], 0.2 * files)
         self.assertLess(pixels["copied_bytes_per_image"]["memory"], 1000)
 
+    @long
     def test_what_is_no_jpeg_has_no_ceiling(self):
         result = self.measure(*PIXELS)
         self.assertNotIn("ceiling", result)
@@ -88,6 +91,7 @@ class BenchLoader(StokerTest):
             self.assertNotIn(key, result)
         self.assertGreater(result["images_per_s"]["median"], 0)
 
+    @long
     def test_the_ceiling_takes_as_many_files_as_are_asked_for(self):
         result = self.measure("--ceiling-samples", 10, "loader.batch_size=2", "loader.prefetch_batches=1")
         rate, ceiling = result["images_per_s"]["median"], result["ceiling"]
@@ -116,15 +120,18 @@ class BenchLoader(StokerTest):
         self.assertGreater(len(set(pixels)), 200)
         self.assertEqual(sorted(os.listdir(self.dir)), ["a.npy", "b.npy", "trial.yaml"])
 
+    @long
     def test_an_epoch_that_is_mostly_read_ahead_says_so(self):
         self.assertIn("may be ready before it begins", self.run_it("--quick"))
         self.assertIn("may be ready before it begins", self.measure("--quick")["remark"])
         self.assertNotIn("may be ready before it begins", self.measure("--quick", "loader.batch_size=16").get("remark", ""))
 
+    @long
     def test_samples_that_stay_on_the_device_are_no_loading_rate(self):
         result = self.measure("--quick", "loader.type=device_resident")
         self.assertIn("samples stay where the device computes", result["remark"])
 
+    @long
     def test_text_and_json_name_the_same_workers(self):
         self.assertEqual(self.measure("--quick", "loader.type=sync")["workers"], 1)
         self.assertTrue(re.search(r", 1 worker\n", self.run_it("--quick", "loader.type=sync")))

@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import unittest
 
-from stoker import MINI, StokerTest, configuration, emulated
+from stoker import LONG, MINI, StokerTest, configuration, emulated, long
 
 DATASET = "{type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}"
 
@@ -48,10 +48,12 @@ class BenchRead(Reading):
                                    1, places=6)
         self.assertEqual(result["results"][0]["ratio_to_1"], 1)
 
+    @long
     def test_without_one_thread_there_is_no_ratio(self):
         row = self.read("--page-cache", "as_is", "--threads", "2")["results"][0]
         self.assertNotIn("ratio_to_1", row)
 
+    @long
     def test_every_stage(self):
         for stages in ("read", "decode", "resize"):
             result = self.read("--page-cache", "as_is", "--stages", stages, "--threads", 2,
@@ -70,6 +72,7 @@ class BenchRead(Reading):
         self.assertEqual("images_per_s" in row, row["cold"])
         self.assertEqual(done.returncode, 0 if row["cold"] else 3, done.stderr)
 
+    @long
     def test_memory_of_a_file_system_is_never_cold(self):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as data:
             shutil.copytree(MINI, data, dirs_exist_ok=True)
@@ -80,6 +83,7 @@ class BenchRead(Reading):
                                "--repetitions", 2, "--threads", 1, code=3)
             self.assertIn("not measured", text.stdout)
 
+    @long
     def test_an_emulated_tier_scales_as_its_model_says(self):
         # One device, one operation after the other, 250 a second: threads are no use. A thread that was late
         # before a pass makes up to 20 ms good in it.
@@ -110,17 +114,19 @@ class Caches(Reading):
     def test_batches_are_the_same_with_and_without_any_cache(self):
         plain = self.digests()
         self.assertGreater(len(plain.splitlines()), 30)
-        for options in ["limit: 1GiB", "limit: 500k", "limit: 0", "below: 10k",
-                        "fill: ahead", "fill: ahead, order: smallest, limit: 1MiB",
-                        f"in: {{type: posix, root: {self.dir}/fast}}, limit: 1MiB",
-                        f"in: {{type: posix, root: {self.dir}/fast}}, fill: ahead"]:
+        caches = ["limit: 500k", f"in: {{type: posix, root: {self.dir}/fast}}, fill: ahead", "limit: 1GiB", "limit: 0", "below: 10k",
+                  "fill: ahead", "fill: ahead, order: smallest, limit: 1MiB",
+                  f"in: {{type: posix, root: {self.dir}/fast}}, limit: 1MiB"]
+        for options in caches if LONG else caches[:2]:
             self.assertEqual(self.digests(self.cached(options)), plain, options)
-        for options in ["limit: 1GiB", "limit: 500k", f"in: {{type: posix, root: {self.dir}/px}}"]:
+        caches = ["limit: 500k", "limit: 1GiB", f"in: {{type: posix, root: {self.dir}/px}}"]
+        for options in caches if LONG else caches[:1]:
             self.assertEqual(
                 self.digests(f"dataset={{type: decoded, inner: {DATASET}, decoder: {{type: "
                              f"turbojpeg, size: 64}}, {options}}}",
                              "decoder={type: raw, height: 64, width: 64, size: 64}"), plain, options)
 
+    @long
     def test_packed_pixels_give_the_same_batches_and_are_never_overwritten(self):
         plain = self.digests()
         packed = self.dir / "packed"
@@ -137,6 +143,7 @@ class Caches(Reading):
                              f"dataset={{type: packed, storage: packed, access: {access}}}",
                              "decoder={type: raw, height: 64, width: 64, size: 64}"), plain)
 
+    @long
     def test_hits_and_misses_are_metrics(self):
         _, run = self.train(self.cached("limit: 1GiB"), "metrics.sinks=[{type: prometheus, port: auto}]")
         text = (run / "metrics.prom").read_text()
@@ -177,6 +184,7 @@ class Caches(Reading):
         self.assertIn(f"{len(expected)} objects, {sum(expected)} bytes were staged before", again)
         self.assertIn("copied 0 objects", again)
 
+    @long
     def test_stage_takes_a_cached_tier_that_outlives_it(self):
         self.assertIn("is of type posix",
                       self.stoker("dataset", "stage", self.config, code=2).stderr)
@@ -208,6 +216,7 @@ class Headspace(Reading):
         self.assertIn("EMULATED", text)
         self.assertIn("binds first", text)
 
+    @long
     def test_a_level_that_cannot_be_measured_says_why(self):
         result = self.json("headspace", self.config, "storage={}",
                            "dataset={type: synthetic, samples: 64, classes: 4, unique: 8, "
@@ -223,6 +232,7 @@ class Headspace(Reading):
             self.assertIn("tmpfs cannot be cold", cold["absent"])
             self.assertNotIn("images_per_s", cold)
 
+    @long
     def test_a_real_device_is_measured_alone(self):
         result = self.json("headspace", self.config, "device={type: cpu}", "--epochs", 1,
                            "--steps", 2)

@@ -4,7 +4,7 @@ import json
 import signal
 import unittest
 
-from stoker import StokerTest, configuration, emulated
+from stoker import StokerTest, configuration, emulated, long
 
 SMALL = ("--shape", "llama3-8b", "--scale", "1e-4", "--rounds", "2")
 
@@ -50,10 +50,12 @@ class BenchShape(StokerTest):
         self.assertRegex(text, r"the bytes are made at [\d.]+ GB/s, [\d.]+ of memset's")
         self.assertIn("OPEN, for: 1 of 8 ranks run", text)
 
+    @long
     def test_an_emulated_tier_says_so(self):
         text = self.bench(self.config, *SMALL, f"storage.sets={emulated('sets', write_mb_per_s=50)}").stdout
         self.assertIn("on tier sets (EMULATED)", text)
 
+    @long
     def test_a_signal_leaves_nothing_on_the_tier(self):
         process = self.start("bench", "checkpoint", self.config, *SMALL[:-1], "100000")
         process.until(lambda: list(self.dir.glob("sets/.stoker-bench*")))

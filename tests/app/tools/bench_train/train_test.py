@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from stoker import StokerTest, configuration
+from stoker import StokerTest, configuration, long
 
 
 class BenchTrain(StokerTest):
@@ -36,6 +36,7 @@ class BenchTrain(StokerTest):
         self.assertIn("2 rounds of 4 steps of 8 images on ", text)
         self.assertIn("best: training.threads=1 loader.workers=1\n", text)
 
+    @long
     def test_the_trainer_is_compared_with_a_bare_loop(self):
         result = json.loads(self.bench("--bare", "--json").stdout)
         self.assertEqual(result["trainer"]["steps"], result["bare"]["steps"])

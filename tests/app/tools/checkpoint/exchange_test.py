@@ -11,7 +11,7 @@ import unittest
 import zipfile
 
 from checkpointed_run import TwelveSteps
-from stoker import StokerTest, environment
+from stoker import StokerTest, environment, long
 
 try:
     import torch
@@ -134,6 +134,7 @@ class Torch(Exchange):
         self.checkpoint("export", "plain.pt", "plain.safetensors")
         self.check_safetensors(found, "plain.safetensors")
 
+    @long
     def test_shards_have_transformers_names_and_index(self):
         state = states()
         del state["brain"]
@@ -174,6 +175,7 @@ class Torch(Exchange):
 
 
 class Diff(Exchange):
+    @long
     def test_how_far_a_step_of_training_moves(self):
         state = states()
         self.save(state)
@@ -281,6 +283,7 @@ class Resume(TwelveSteps):
         resumed = self.trial.train(f"checkpoint.resume={there}", "training.max_steps=14", "run.name=other")
         self.assertEqual(resumed.resumed_step, 12)
 
+    @long
     def test_all_tensors_go_there_and_back(self):
         ours = self.trial.set_path("slow", 10)
         for name in ("all.safetensors", "all.pt"):

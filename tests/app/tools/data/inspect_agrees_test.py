@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 import images
-from stoker import MINI, StokerTest, configuration, posix
+from stoker import LONG, MINI, StokerTest, configuration, posix
 
 SKIP = "dataset.on_error={policy: skip, budget: 100%}"
 TRAIN = ["training.epochs=1", "loader.drop_last=false", "loader.shuffle=false", "loader.batch_size=4", "evaluation.enabled=false",
@@ -70,14 +70,14 @@ class InspectAgrees(StokerTest):
     def data_sets(self):
         """Name and overrides of each."""
         sets = {}
-        for form in FILES:
+        for form in FILES if LONG else FILES[:1]:
             damaged, kinds = self.written("damaged", form), self.written("kinds", form)
             sets[f"damaged {form} jpeg"] = [*damaged, "decoder.type=jpeg"]
             sets[f"damaged {form} tolerated"] = [*damaged, "decoder.tolerance=as_libjpeg"]
             sets[f"kinds {form} jpeg"] = [*kinds, "decoder.type=jpeg"]
             sets[f"kinds {form} auto"] = [*kinds, "decoder.type=auto"]
         for name in ("damaged", "kinds"):
-            for decoder in ("turbojpeg", "opencv", "bytes", "discard"):
+            for decoder in ("turbojpeg", "opencv", "bytes", "discard") if LONG else ("opencv",):
                 size = "" if decoder == "discard" else ", size: 32"
                 sets[f"{name} {decoder}"] = [f"storage.data.root={name}", f"decoder={{type: {decoder}{size}}}"]
         raw = "decoder={type: raw, height: 32, width: 32, size: 32}"
@@ -86,7 +86,7 @@ class InspectAgrees(StokerTest):
         pixels.write_bytes(flipped(pixels.read_bytes(), 32 * 32 * 3 * 2 + 5))
         sets["packed pixels with another checksum"] = [*packed, raw]
         sets["pixels in lmdb"] = [*self.written("good", "lmdb", "--pixels"), raw]
-        for name in ("damaged", "kinds"):
+        for name in ("damaged", "kinds") if LONG else ("damaged",):
             sets[f"decoded {name}"] = [f"storage.data.root={name}", "dataset={type: decoded, inner: {type: image_folder, storage: data}, "
                                        "decoder: {type: auto, size: 32}}", raw]
         sets["too large"] = ["decoder.limits.max_side=300"]
@@ -134,13 +134,14 @@ class InspectAgrees(StokerTest):
 
     def test_on_many_data_sets(self):
         sets = self.data_sets()
-        self.assertGreaterEqual(len(sets), 40)
+        if LONG:
+            self.assertGreaterEqual(len(sets), 40)
         bad = {}
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for name, tried in [(name, pool.submit(self.check, name, overrides)) for name, overrides in sets.items()]:
                 with self.subTest(name):
                     bad[name] = tried.result()
-        self.assertGreater(sum(map(bool, bad.values())), 30, bad)
+        self.assertGreater(sum(map(bool, bad.values())), len(sets) * 2 / 3, bad)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 import threading
 import unittest
 
-from stoker import MINI, StokerTest, needed, stoker, until
+from stoker import LONG, MINI, StokerTest, long, needed, stoker, until
 
 PATIENCE_S = 60
 READER = """
@@ -99,7 +99,7 @@ class AttachTest(StokerTest):
 class Attached(AttachTest):
     def test_a_program_that_reads_is_counted_again_and_again_and_goes_on(self):
         target = self.python(READER, MINI)
-        for _ in range(3):
+        for _ in range(3 if LONG else 2):
             figures = self.attach(target, "--seconds", "0.5")
             self.assertGreater(figures["io"]["reads"], 0)
             self.assertGreater(figures["io"]["bytes_read"], 0)
@@ -113,6 +113,7 @@ class Attached(AttachTest):
             self.assertEqual(self.attach(target, "--seconds", "0.3")["notes"], [])
             target.goes_on()
 
+    @long
     def test_what_it_forks_is_counted(self):
         target = self.python(FORKER, MINI / "labels.csv" if (MINI / "labels.csv").exists() else next(MINI.rglob("*.jpg")))
         self.assertGreater(self.attach(target, "--seconds", "1")["io"]["processes"], 1)
@@ -126,6 +127,7 @@ class Attached(AttachTest):
         self.assertEqual(figures["notes"], [])
         workers.goes_on()
 
+    @long
     def test_an_interrupt_ends_counting_and_not_the_program(self):
         target = self.python(READER, MINI)
         process = self.start("run", "--pid", target.pid, "--log", "log.darshan")

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import unittest
 
-from stoker import MINI, StokerTest, configuration, posix
+from stoker import MINI, StokerTest, configuration, long, posix
 
 COLD = 0.03  # io/metrics/verdict.h
 
@@ -49,6 +49,7 @@ class EvidenceTest(StokerTest):
         self.assertLess(warm["storage_bytes"], 0.05 * warm["read_bytes"])
         self.assertIn("does not measure the storage", warm["text"])
 
+    @long
     def test_a_run_is_cold_or_warm_as_told(self):
         warm = self.cache("run.page_cache=warm")
         self.assertEqual(warm["wanted"], "warm")
@@ -62,6 +63,7 @@ class EvidenceTest(StokerTest):
             self.assertLessEqual(cold["resident_before"], COLD)
             self.assertNotEqual(cold["state"], "warm")
 
+    @long
     def test_a_run_that_cannot_be_cold_is_marked(self):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:  # a tmpfs has nowhere to evict to
             shutil.copytree(self.dir / "data", pathlib.Path(memory, "data"))
@@ -72,6 +74,7 @@ class EvidenceTest(StokerTest):
         self.assertGreater(cache["resident_before"], 1 - COLD)
         self.assertIn("run.page_cache is cold, but when the run began the page cache held ", cache["missed"])
 
+    @long
     def test_checkpoints_read_back_are_no_data(self):
         self.train()  # warms the cache
         summary, _ = self.train(
@@ -90,6 +93,7 @@ class EvidenceTest(StokerTest):
         self.assertIn("metrics.profile: 'every_steps' must be 0", self.stoker(
             "train", self.config, "metrics.profile={every_steps: 2, steps: 5}", code=2).stderr)
 
+    @long
     def test_measuring_is_cheap_and_says_so(self):
         summary, _ = self.train("training.epochs=5")
         self.assertGreater(summary["overhead_share"], 0)

@@ -2,7 +2,7 @@
 """A run's figures out of its trace alone, and out of its TimeLogger records, against its summary.json."""
 import unittest
 
-from stoker import StokerTest, configuration, emulated, posix, read_summary
+from stoker import StokerTest, configuration, emulated, long, posix, read_summary
 
 TOLERANCE = 1  # percent
 SHARED = {"steps", "wall_s", "io_share", "segments_s.compute", "segments_s.data_wait", "segments_s.checkpoint_stall",
@@ -40,9 +40,11 @@ class TraceFiguresTest(StokerTest):
         self.assertGreater(found["trace"]["segments_s.checkpoint_stall"], 0)
         self.assertEqual(found["trace"]["checkpoints.drained"], 4 + 1)
 
+    @long
     def test_input_bound_runs_agree_too(self):
         self.assert_agree(self.train("storage.data.read_mb_per_s=1.5", "training.epochs=1")[1])
 
+    @long
     def test_what_is_not_whole_is_not_compared(self):
         _, run = self.train("training.max_steps=20", "metrics.sinks=[{type: trace, first_step: 5, steps: 10}]")
         found = self.json("trace", run)

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from browser import DESKTOP, PHONE, Browser, complaints
-from stoker import stoker, why_no_mount
+from stoker import long, stoker, why_no_mount
 from programs.cases import PYTHON, Case, Places, crowded, judge, load, said, shell
 
 READ = """(() => document.documentElement?.dataset.shown ? JSON.stringify({ text: document.body.innerText,
@@ -47,17 +47,21 @@ class VerdictsOfRuns(unittest.TestCase):
             self.assertIn(str(self.places["slow"]), record["verdict"]["where"])
             self.assertIn("emulated:slow", record["verdict"]["where"])
 
+    @long
     def test_workers_behind_a_shell_that_wait_for_files_are_storage(self):
         self.mounted()
         self.check("workers", ("storage",), shell(*load(read="{slow}", how="file", loader="fork", decode_ms=1, **SHORT)))
 
+    @long
     def test_faults_of_a_mapping_are_storage(self):
         self.mounted()
         self.check("faults", ("storage",), load(read="{slow_drop}", how="map", **SHORT))
 
+    @long
     def test_a_worker_that_decodes_is_not_storage(self):
         self.check("decodes", ("workers",), load(read="{data}", how="file", loader="fork", workers=1, decode_ms=8, **SHORT))
 
+    @long
     def test_a_slow_main_loop_is_the_main_process(self):
         self.check("main loop", ("main_process",), load(read="{data}", how="file", loader="fork", workers=1, main_ms=15, **SHORT))
 
@@ -67,10 +71,12 @@ class VerdictsOfRuns(unittest.TestCase):
         record = self.check("copies", ("main_process",), load(read="{data}", how="file", **SHORT))
         self.assertNotEqual(said(record), "storage")
 
+    @long
     def test_a_limit_of_a_cgroup_is_too_few_cores(self):
         record = self.check("cgroup", ("cores",), load(decode_ms=5, **SHORT), cores=0.3)
         self.assertIn("cgroup", " ".join(record["verdict"]["evidence"]) + record["verdict"]["next"])
 
+    @long
     def test_ranks_wait_for_the_slow_one(self):
         self.check("slow rank", ("peers",), load(ranks=2, slow_rank=1, main_ms=1, slow_main_ms=20, **SHORT))
 
@@ -79,6 +85,7 @@ class VerdictsOfRuns(unittest.TestCase):
         self.assertEqual(said(record), "nothing")
         self.assertEqual(record["exit_code"], 0)
 
+    @long
     def test_the_page_of_the_log_shows_the_verdict_without_a_network(self):
         log = self.places.directory / "page.darshan"
         stoker("run", "--log", log, "--", *load(read=self.places["data"], how="file", loader="fork", workers=1, **SHORT),

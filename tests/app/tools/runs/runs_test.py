@@ -12,7 +12,7 @@ import urllib.parse
 import urllib.request
 
 from browser import Browser, DESKTOP, PHONE, complaints
-from stoker import StokerTest, configuration, free_port, stoker
+from stoker import StokerTest, configuration, free_port, long, stoker
 
 CONFIG = configuration(
     device="{type: emulated, step_ms: 5}", dataset="{type: synthetic, samples: 64, test_samples: 0, unique: 4}",
@@ -76,6 +76,7 @@ class Lists(Runs):
         self.assertIn("no run has a figure 'speed'", self.stoker("runs", "--sort", "speed", code=2).stderr)
         self.assertIn("nowhere is no folder", self.stoker("runs", "nowhere", code=3).stderr)
 
+    @long
     def test_sweeps_are_rows_at_any_depth(self):
         self.ran()
         self.stoker("sweep", self.config, "loader.workers=1,2")
@@ -90,6 +91,7 @@ class Lists(Runs):
         self.assertEqual(len(part), 2)
         self.assertEqual(part["part"]["state"], "incomplete")
 
+    @long
     def test_strange_folders_are_no_runs(self):
         self.ran()
         strange = self.dir / "runs" / "strange"
@@ -101,6 +103,7 @@ class Lists(Runs):
 
 
 class Starts(Runs):
+    @long
     def test_a_start_that_fails_leaves_no_directory_and_latest_alone(self):
         good = self.ran()
         before = sorted(os.listdir(self.dir / "runs"))
@@ -110,6 +113,7 @@ class Starts(Runs):
             self.assertEqual(sorted(os.listdir(self.dir / "runs")), before, slip)
             self.assertEqual(self.latest.name, good, slip)
 
+    @long
     def test_the_newest_run_of_a_folder_is_taken(self):
         self.ran()
         newest = self.ran("loader.type=sync")
@@ -118,6 +122,7 @@ class Starts(Runs):
         page = self.stoker("report", "runs").stdout.strip()
         self.assertNotEqual(pathlib.Path(page).parent.name, newest)  # the one that was killed is newer
 
+    @long
     def test_many_runs_are_compared_with_the_first(self):
         names = [f"runs/{self.ran(f'device.step_ms={ms}', 'metrics.every_steps=1')}" for ms in (5, 5, 20)]
         both = self.json("compare", *names)
@@ -150,6 +155,7 @@ class Removals(Runs):
         self.assertEqual(self.latest.name, good)  # which had led to the one that was killed
         self.assertIn("nothing to remove", self.rm("--failed"))
 
+    @long
     def test_what_is_running_stays(self):
         for _ in range(2):
             self.ran()
@@ -161,6 +167,7 @@ class Removals(Runs):
         self.assertTrue(process.alive())
         self.assertEqual(self.latest.name, running)
 
+    @long
     def test_by_number_and_by_age(self):
         names = [self.ran() for _ in range(3)]
         self.rm("--older", "7d", "--yes")

@@ -2,7 +2,7 @@
 import os
 import unittest
 
-from stoker import MINI, StokerTest, configuration, emulated, flow
+from stoker import MINI, StokerTest, configuration, emulated, flow, long
 
 
 class Simulate(StokerTest):
@@ -49,6 +49,7 @@ class Simulate(StokerTest):
         self.assertIn("SIMULATED", text)
         self.assertIn("decode=2x", text)
 
+    @long
     def test_a_striped_tier_is_the_same_in_the_run_and_in_its_simulation(self):
         # One worker reads 200 KB at 2 MB/s of each device: 100 ms from one of them, 25 ms from four.
         measured, simulated = {}, {}
@@ -83,6 +84,7 @@ class Simulate(StokerTest):
         machine.write_text("workload: {data: {samples: 640}}\n")
         self.assertIn("no knob 'disks'", self.stoker("simulate", "--machine", machine, "--what-if", "disks=2", code=2).stderr)
 
+    @long
     def test_four_ranks_on_the_cores_of_a_run_are_not_four_times_as_fast(self):
         # By a run that computed all the time: the same cores for four ranks.
         _, run = self.train("device={type: cpu}", "checkpoint={type: none}", "model={type: alexnet}", "decoder.size=64",
@@ -103,6 +105,7 @@ class Simulate(StokerTest):
         self.assertIn("it needs 8.0 busy cores", text)
         self.assertIn("busy cores on each node of its 64", self.stoker("simulate", "--run", run, *computing[:2], "machine.cores=64").stdout)
 
+    @long
     def test_the_result_comes_first_in_words_of_the_user(self):
         machine = self.dir / "machine.yaml"
         machine.write_text("workload: {data: {samples: 640}, costs: {decode_ms: 1, read_ms: 20, step_ms: 1}, "

@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from stoker import MINI, StokerTest, configuration, emulated, flow
+from stoker import MINI, StokerTest, configuration, emulated, flow, long
 
 
 class Size(StokerTest):
@@ -32,6 +32,7 @@ class Size(StokerTest):
         self.assertTrue(sized["in_memory"]["holds"])
         self.assertEqual(self.size(*asked, "--trainer-cores", 0)["cores"], 16)
 
+    @long
     def test_a_tier_holds_with_the_workers_that_its_latency_needs(self):
         asked = ["--images-per-s", 100, "--gpus", 2, "--data", "raw,100KB", "--batch-size", 20]
         far = self.tier("far", read_latency_ms=100, queue_depth=1000)
@@ -49,12 +50,14 @@ class Size(StokerTest):
         self.assertAlmostEqual(fewer["images_per_s"], 100, delta=2)  # two GPUs of five at 100 ms
         self.assertEqual(fewer["binds"], "the workers")
 
+    @long
     def test_too_few_cores_bind_first(self):
         sized = self.size("--images-per-s", 1000, "--gpus", 4, "--data", "jpeg,100KB", "--decode-ms", 4, "--cores", 12)
         self.assertEqual(sized["binds_first"], "cores")
         # 8 of them load: 250 images/s each.
         self.assertAlmostEqual(sized["in_memory"]["images_per_s"], 2000, delta=20)
 
+    @long
     def test_a_table_has_a_sentence_for_each_row(self):
         text = self.stoker("size", "--images-per-s", 2500, "--gpus", 8, "--data", "jpeg,110KB").stdout
         lines = text.splitlines()
@@ -70,6 +73,7 @@ class Size(StokerTest):
         self.assertGreater(sized["decode_ms"], 0)
         self.assertEqual(sized["batch_bytes"], 4 * 8 * 224 * 224 * 3)
 
+    @long
     def test_a_fit_of_bench_storage_is_a_tier(self):
         fit = self.stoker("bench", "storage", self.config, "data", "--fit", "--threads", "1,2", "--block-size", "256KiB", "--transfer-size",
                           "64KiB", "--rounds", 1, "--seconds", 1, f"storage.data={flow(type='emulated', read_mb_per_s=50, write_mb_per_s=50, inner='{type: memory}')}",
@@ -92,6 +96,7 @@ class Size(StokerTest):
         self.assertAlmostEqual(four["tiers"][0]["images_per_s"], 2000, delta=100)
         self.assertEqual(four["binds_first"], "tier data")
 
+    @long
     def test_a_tier_that_could_not_be_fitted_is_said_to_be_uncertain(self):
         fitted = self.dir / "disk.json"
         fitted.write_text(json.dumps({"fits": False, "why": "8 threads: 40 % off",

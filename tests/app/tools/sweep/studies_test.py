@@ -4,7 +4,7 @@ import json
 import unittest
 
 from browser import DESKTOP, PHONE, Browser, complaints
-from stoker import SOURCE, StokerTest
+from stoker import SOURCE, StokerTest, long
 
 STUDIES = """
 name: two
@@ -82,6 +82,7 @@ class Studies(StokerTest):
                               "25 %", "published (V): S. Tack"):
                     self.assertIn(words, shown["text"])
 
+    @long
     def test_the_short_form_judges_nothing(self):
         self.stoker("sweep", "all.yaml", "--short")  # else 7
         text = (self.dir / "sweeps/two-short/studies.md").read_text()

@@ -7,7 +7,7 @@ import shutil
 import signal
 import unittest
 
-from stoker import MINI, SOURCE, StokerTest, read_summary, until
+from stoker import MINI, SOURCE, StokerTest, long, read_summary, until
 
 BASE = """
 run:       {name: cell, seed: 3}
@@ -112,6 +112,7 @@ class Results(Sweep):
         self.assertIn("within       all steps: 4 (4 to 4); at least 4", done.stdout)
         self.assertFalse((self.place / "scratch").exists())
 
+    @long
     def test_what_is_done_is_not_run_again(self):
         self.sweep()
         before = self.results()["rows"]
@@ -121,6 +122,7 @@ class Results(Sweep):
         self.assertEqual(self.results()["rows"][:6], before)
         self.assertEqual(json.loads(self.sweep("repeat=3", "--report-only", "--json").stdout), self.results())
 
+    @long
     def test_another_definition_needs_another_directory_or_a_restart(self):
         self.sweep("repeat=1")
         done = self.sweep("repeat=1", "--set=run.seed=4", code=2)
@@ -132,6 +134,7 @@ class Results(Sweep):
         self.assertEqual(len(done.stderr.splitlines()), 3)
         self.assertEqual(len([run for run in (self.place / "runs").iterdir() if not run.is_symlink()]), 3)
 
+    @long
     def test_an_experiment_inside_the_sweep_and_a_preparation(self):
         base = "\n".join("  " + line for line in BASE.splitlines())
         base = base.replace("{scratch: {type: posix, root: \"${STOKER_SCRATCH:-checkpoints}\"}}",
@@ -147,6 +150,7 @@ class Results(Sweep):
         self.write("name: trial\nbase:" + base.replace("workers", "worker") + "\nmatrix: {loader.batch_size: [1]}\n")
         self.assertRegex(self.sweep(code=2).stderr, r"sweep.yaml:8:\d+: loader: unknown key 'worker'")
 
+    @long
     def test_every_published_experiment_is_checked_whole(self):
         # A command that is only checked must not free what its options write to.
         for path in sorted((SOURCE / "configs" / "paper").glob("*.yaml")):
@@ -161,6 +165,7 @@ class Results(Sweep):
         self.assertEqual([row["figures"]["epochs"] for row in self.results()["rows"]], [1, 2])
         self.assertEqual(self.results()["plots"][0]["data"][0]["points"][1]["x"], "two")
 
+    @long
     def test_an_axis_of_ranks(self):
         self.write("name: trial\nbase: base.yaml\nmatrix: {ranks: [1, 2]}\n"
                    "plots: [{title: rate, x: ranks, y: images_per_s}]\n")
@@ -203,6 +208,7 @@ class WithoutAFile(Sweep):
         summary = read_summary(self.place / results["rows"][0]["directory"])
         self.assertEqual(summary["loader"], "sync")
 
+    @long
     def test_a_part_and_then_the_rest(self):
         done = self.grid("--only", "loader.type=sync")
         self.assertEqual(len(self.results()["rows"]), 2)
@@ -212,6 +218,7 @@ class WithoutAFile(Sweep):
         self.assertEqual(len(self.grid().stderr.splitlines()), 2)
         self.assertIn("finished", self.results())
 
+    @long
     def test_findings_on_cells_that_are_missing_are_not_measured(self):
         self.write(SWEEP.replace("loader.workers: 1}, at_least", "loader.workers: 1}, over: {loader: prefetched, loader.workers: 2}, at_least"))
         self.place = self.dir / "sweeps" / "trial"
@@ -233,6 +240,7 @@ class Interruptions(Sweep):
         self.assertEqual(self.results()["rows"][:2], before["rows"])
         self.assertEqual(len(self.results()["rows"]), 3)
 
+    @long
     def test_a_run_that_ended_well_as_the_sweep_was_killed_is_taken_over(self):
         process = self.started(1, SLOW, ONCE)
         process.send(signal.SIGSTOP)  # its run goes on to its end, and nobody writes the row
@@ -249,6 +257,7 @@ class Interruptions(Sweep):
             self.assertEqual(row["figures"]["images_per_s"], read_summary(self.place / row["directory"])["images_per_s"])
         self.assertFalse((self.place / "running.json").exists())
 
+    @long
     def test_what_an_early_kill_leaves_is_a_sweep_directory(self):
         (self.place / "runs").mkdir(parents=True)
         (self.place / ".lock").touch()
@@ -272,9 +281,11 @@ class Interruptions(Sweep):
     def test_sigterm(self):
         self.stopped(signal.SIGTERM, 75)
 
+    @long
     def test_sigint(self):
         self.stopped(signal.SIGINT, 130)
 
+    @long
     def test_one_sweep_at_a_time(self):
         self.started(1, SLOW)
         self.assertIn("another `stoker sweep` is at work there", self.sweep(SLOW, code=3).stderr)
@@ -300,12 +311,14 @@ class Failures(Sweep):
         self.assertEqual(len(self.sweep().stderr.splitlines()), 1)
         self.assertEqual({row["status"] for row in self.results()["rows"]}, {"ok"})
 
+    @long
     def test_a_missed_statement_is_7(self):
         self.write(SWEEP.replace("at_least: 4", "at_least: 5"))
         self.assertIn("outside      all steps: 4 (4 to 4); at least 5", self.sweep(code=7).stdout)
         self.write(SWEEP.replace("at_least: 4", "published: 9, fitted: training.max_steps"))
         self.assertIn("put in       all steps", self.sweep().stdout)
 
+    @long
     def test_bad_sweeps_run_nothing(self):
         def refused(text, message, code=2):
             self.write(text)

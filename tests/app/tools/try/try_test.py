@@ -5,7 +5,7 @@ import tarfile
 import unittest
 
 from images import png
-from stoker import MINI, StokerTest
+from stoker import MINI, StokerTest, long
 
 # A small network on small images: what is measured here is not the point.
 SMALL = ["decoder.size=32", "model={type: linear}", "loader.batch_size=4"]
@@ -65,6 +65,7 @@ class Try(StokerTest):
         self.assertEqual(self.try_it("--to", "other.yaml")["experiment"], "other.yaml")
         self.assertEqual(sorted(self.folder.rglob("*")), before)
 
+    @long
     def test_images_without_classes(self):
         self.fill(".")
         result = self.try_it()
@@ -72,6 +73,7 @@ class Try(StokerTest):
         self.assertTrue(self.dataset(result)["one_class"])
         self.assertEqual([each["name"] for each in result["data"]["classes"]], ["images"])
 
+    @long
     def test_parts_and_a_lone_folder_above_the_classes(self):
         for part in ("train", "val"):
             self.fill(f"ours/{part}/cats")
@@ -83,6 +85,7 @@ class Try(StokerTest):
         result = self.try_it("--to", "lone.yaml")
         self.assertEqual({each["name"] for each in result["data"]["classes"]}, {"cats", "dogs"})
 
+    @long
     def test_what_jpeg_does_not_decode_and_what_is_damaged(self):
         self.fill("cats", 8)
         self.fill("dogs", 8)
@@ -94,6 +97,7 @@ class Try(StokerTest):
         self.assertEqual(self.dataset(result)["on_error"]["policy"], "skip")
         self.assertIn("16 JPEG files by `jpeg`, 4 others by `opencv`", self.stoker("try", self.folder, *SMALL).stdout)
 
+    @long
     def test_shards(self):
         with tarfile.open(self.folder / "0001.tar", "w") as tar:
             for i, file in enumerate(sorted(MINI.rglob("*.jpg"))[:12]):
@@ -121,6 +125,7 @@ class Try(StokerTest):
         (self.folder / "events.h5").write_text("")
         self.assertIn("only a configuration can describe", self.stoker("try", self.folder, code=3).stderr)
 
+    @long
     def test_commands_that_are_given_a_folder_name_it(self):
         for command in (["train"], ["check"], ["headspace"], ["dataset", "inspect"], ["bench", "loader"]):
             said = self.stoker(*command, self.folder, code=2).stderr

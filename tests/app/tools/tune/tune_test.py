@@ -2,7 +2,7 @@
 import signal
 import unittest
 
-from stoker import MINI, StokerTest, configuration, emulated, flow, posix, slow_decoder
+from stoker import MINI, StokerTest, configuration, emulated, flow, long, posix, slow_decoder
 
 
 class Tune(StokerTest):
@@ -35,6 +35,7 @@ class Tune(StokerTest):
         # Nothing is left of its runs.
         self.assertFalse((self.dir / "runs").exists())
 
+    @long
     def test_slow_decoding_binds(self):
         # No number of workers that it may have feeds a device of 1 ms.
         done = self.stoker("tune", self.config, "--seconds", 20, *slow_decoder(60, 32), "device.step_ms=1", "training.epochs=1",
@@ -44,6 +45,7 @@ class Tune(StokerTest):
         (self.dir / "chosen.yaml").write_text(done.stdout)
         self.assertEqual(self.json("check", "chosen.yaml")["decoder"]["type"], "slow")
 
+    @long
     def test_other_tiers_with_the_same_data_are_tried(self):
         slow = emulated(read_latency_ms=60, queue_depth=1)
         answer = self.tune(f"storage={flow(data=slow, other=posix(MINI))}", "training.epochs=1", "--same-results", seconds=60)

@@ -9,6 +9,7 @@
 #include "app/tools/checkpoint/files/zip.h"
 #include "tests/app/tools/checkpoint/tensors.h"
 #include "tests/support/errors.h"
+#include "tests/support/short_tests.h"
 #include "tests/support/temporary_directory.h"
 
 // Pickles by hand, as others might write them: what pickletools calls each instruction stands
@@ -144,14 +145,15 @@ TEST(StatePickle, every_truncation_and_every_changed_byte_ends_well) {
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_NE(said(whole.substr(0, size)), "") << size;
   int refused = 0;
+  const auto each = static_cast<int>(stride(5));
   for (size_t at = 0; at < whole.size(); ++at) {
-    for (int value = 0; value < 256; ++value) {
+    for (int value = 0; value < 256; value += each) {
       std::string changed = whole;
       changed[at] = static_cast<char>(value);
       refused += code_of([&] { read_state_pickle(changed); }) == ExitCode::storage;
     }
   }
-  EXPECT_GT(refused, 10'000);
+  EXPECT_GT(refused, 10'000 / each);
 }
 
 TEST(StatePickle, what_contains_itself_or_is_nested_without_end_is_refused) {
