@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "app/experiment/experiment.h"
-#include "io/device/input_transform.h"
 #include "io/device/device.h"
+#include "io/device/input_transform.h"
 #include "io/distributed/peers.h"
 #include "io/metrics/run_meter.h"
 #include "io/metrics/run_totals.h"

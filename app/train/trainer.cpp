@@ -18,12 +18,12 @@
 #include "app/time_log/time_log.h"
 #include "app/train/ranks/across_ranks.h"
 #include "app/train/report.h"
-#include "io/core/threads.h"
 #include "io/core/system/standard_streams.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
-#include "io/metrics/record/run_record.h"
+#include "io/core/threads.h"
 #include "io/metrics/hub.h"
+#include "io/metrics/record/run_record.h"
 
 namespace stoker {
 namespace {

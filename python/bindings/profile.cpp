@@ -13,8 +13,8 @@
 #include "io/metrics/io_sessions.h"
 #include "io/profiler/io_profiler.h"
 #include "io/profiler/log/darshan_log.h"
-#include "io/profiler/io_recorder.h"
 #include "io/profiler/view/profile_json.h"
+#include "io/profiler/wrap/counting.h"
 #include "python/bindings/module.h"
 #include "python/bindings/process.h"
 

@@ -12,7 +12,7 @@
 namespace stoker {
 namespace {
 
-constexpr double kMean = 0.2;
+constexpr double kMostOff = 0.2;
 constexpr double kWorstFile = 0.3;
 
 struct Differences {
@@ -28,7 +28,7 @@ struct Differences {
 
 void expect_close(const Differences& differences) {
   EXPECT_EQ(differences.count, 500);
-  EXPECT_LE(differences.sum / differences.count, kMean);
+  EXPECT_LE(differences.sum / differences.count, kMostOff);
   EXPECT_LE(differences.worst, kWorstFile);
 }
 
@@ -111,7 +111,7 @@ TEST(DamagedReference, tolerated_images_are_pillows) {
   EXPECT_GE(tolerated, 15);  // wrong bits may mean other pixels and no more
   const Pixels theirs = by_pillow(96, paths);
   ASSERT_EQ(theirs.size(), pixels.size());
-  EXPECT_LE(mean_difference(pixels, theirs), kMean);
+  EXPECT_LE(mean_difference(pixels, theirs), kMostOff);
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 #include "app/process/stop_signal.h"
 #include "app/tools/bench_checkpoint/shape_run.h"
 #include "io/checkpoint/checkpoint_options.h"
-#include "io/core/threads.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/text.h"
+#include "io/core/threads.h"
 #include "io/metrics/spread.h"
 
 namespace stoker {

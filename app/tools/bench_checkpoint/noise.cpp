@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "app/tools/bench/benchmarks.h"
-#include "io/core/threads.h"
 #include "io/core/random.h"
 #include "io/core/system/memory.h"
+#include "io/core/threads.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/spread.h"
 

@@ -19,9 +19,9 @@
 #include "app/train/step.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
-#include "io/metrics/record/run_record.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/machine/system_stats.h"
+#include "io/metrics/record/run_record.h"
 #include "io/storage/cached/cached.h"
 #include "io/storage/page_cache.h"
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "app/tools/darshan/darshan.h"
-#include "io/core/threads.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

@@ -6,9 +6,9 @@
 #include "app/tools/darshan/darshan.h"
 #include "app/tools/report/differences.h"
 #include "app/tools/report/report.h"
-#include "io/core/threads.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
+#include "io/core/threads.h"
 #include "io/metrics/record/figures.h"
 
 namespace stoker {

@@ -75,7 +75,8 @@ TEST(RunDirectory, every_run_gets_its_own_and_latest_points_to_the_newest) {
   const fs::path parent = fs::path(::testing::TempDir()) / "runs_of_this_test";
   fs::remove_all(parent);
   const ExperimentOptions options = options_in(parent.string());
-  RunDirectory first(options, {}, alone(), refuse_remark), second(options, {"a=b"}, alone(), refused);
+  RunDirectory first(options, {}, alone(), refuse_remark),
+      second(options, {"a=b"}, alone(), refuse_remark);
   first.keep();
   second.keep();
   EXPECT_NE(first.path(), second.path());

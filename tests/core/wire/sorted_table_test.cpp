@@ -76,8 +76,9 @@ TEST(SortedTable, what_is_cut_or_something_else_is_refused) {
   for (size_t size = 0; size < table.size(); size += 97) {
     EXPECT_THROW(read_table(table.substr(0, size)), BadSample) << size;
   }
-  EXPECT_THROW(read_table("name\tdtype\tshape\tshard\toffset\tsize\tcrc32c\nweight\tF32\t[2]\t0\t0\t8\n"),
-               BadSample);
+  EXPECT_THROW(
+      read_table("name\tdtype\tshape\tshard\toffset\tsize\tcrc32c\nweight\tF32\t[2]\t0\t0\t8\n"),
+      BadSample);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/bench_train/checkpoint/checkpoint.h"
-#include "io/core/threads.h"
 #include "io/core/text/text.h"
+#include "io/core/threads.h"
 
 namespace stoker {
 namespace {

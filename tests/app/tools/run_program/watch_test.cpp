@@ -151,12 +151,14 @@ constexpr uint64_t kMillisecond = 1'000'000;
 TEST(ThreadMeter, all_time_is_given_to_something) {
   ThreadMeter meter(0);
   DoingSeconds all =
-      meter.look(0.1, {.ran_ns = 60 * kMillisecond, .waited_ns = 10 * kMillisecond, .turns = 3}, Doing::in_file);
+      meter.look(0.1, {.ran_ns = 60 * kMillisecond, .waited_ns = 10 * kMillisecond, .turns = 3},
+                 Doing::in_file);
   EXPECT_NEAR(all[Doing::on_core], 0.06, 1e-9);
   EXPECT_NEAR(all[Doing::for_core], 0.01, 1e-9);
   EXPECT_NEAR(all[Doing::in_file], 0.03, 1e-9);
   // It has not run: all of it is the same wait.
-  all += meter.look(0.4, {.ran_ns = 60 * kMillisecond, .waited_ns = 10 * kMillisecond, .turns = 3}, Doing::in_file);
+  all += meter.look(0.4, {.ran_ns = 60 * kMillisecond, .waited_ns = 10 * kMillisecond, .turns = 3},
+                    Doing::in_file);
   EXPECT_NEAR(all[Doing::in_file], 0.33, 1e-9);
   EXPECT_NEAR(all.sum(), 0.4, 1e-9);
 }
@@ -166,7 +168,8 @@ TEST(ThreadMeter, a_wait_that_was_not_seen_goes_to_the_next_one_that_is) {
   DoingSeconds all =
       meter.look(0.1, {.ran_ns = 60 * kMillisecond, .waited_ns = 0, .turns = 1}, std::nullopt);
   EXPECT_NEAR(all.sum(), 0.06, 1e-9);
-  all += meter.look(0.2, {.ran_ns = 130 * kMillisecond, .waited_ns = 0, .turns = 2}, Doing::on_pipe);
+  all +=
+      meter.look(0.2, {.ran_ns = 130 * kMillisecond, .waited_ns = 0, .turns = 2}, Doing::on_pipe);
   EXPECT_NEAR(all[Doing::on_pipe], 0.07, 1e-9);
   all += meter.look(0.3, {.ran_ns = 200 * kMillisecond, .waited_ns = 0, .turns = 3}, std::nullopt);
   all += meter.end(all);
@@ -180,7 +183,8 @@ TEST(ThreadMeter, what_waits_for_a_core_was_not_blocked) {
   DoingSeconds all = meter.look(0.1, before, Doing::on_pipe);
   all += meter.look(0.3, before, Doing::on_pipe);
   // It was woken at once, and had no core until now.
-  all += meter.look(0.4, {.ran_ns = 20 * kMillisecond, .waited_ns = 280 * kMillisecond, .turns = 2}, std::nullopt);
+  all += meter.look(0.4, {.ran_ns = 20 * kMillisecond, .waited_ns = 280 * kMillisecond, .turns = 2},
+                    std::nullopt);
   EXPECT_NEAR(all[Doing::for_core], 0.28, 1e-9);
   EXPECT_NEAR(all[Doing::on_pipe], 0.1, 1e-9);
   EXPECT_NEAR(all[Doing::on_core], 0.02, 1e-9);
@@ -193,7 +197,9 @@ TEST(ThreadMeter, what_stands_in_the_queue_is_counted_once) {
   DoingSeconds all = meter.look(0.01, before, std::nullopt);
   all += meter.look(0.11, before, std::nullopt);
   EXPECT_NEAR(all[Doing::for_core], 0.1, 1e-9);
-  all += meter.look(0.21, {.ran_ns = 60 * kMillisecond, .waited_ns = 150 * kMillisecond, .turns = 2}, std::nullopt);
+  all +=
+      meter.look(0.21, {.ran_ns = 60 * kMillisecond, .waited_ns = 150 * kMillisecond, .turns = 2},
+                 std::nullopt);
   EXPECT_NEAR(all[Doing::for_core], 0.15, 1e-9);
   EXPECT_NEAR(all.sum(), 0.21, 1e-9);
 }

@@ -55,13 +55,13 @@ TEST(SimulationInputs, are_read_strictly) {
               HasSubstr("did you mean 'nodes'?"));
   EXPECT_THAT(refusal_of("machine: {nodes: 4}\n"), HasSubstr("workload"));
   EXPECT_THAT(refusal_of("workload: {data: {samples: 100, tier: dta}}\nmachine: {storage: {data: "
-                      "{profile: hdd}}}\n"),
+                         "{profile: hdd}}}\n"),
               HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(refusal_of(std::string(kData) + "machine: {storage: {data: {read_mb_per_s: 5}}}\n"),
               HasSubstr("write_mb_per_s"));
-  EXPECT_THAT(
-      refusal_of(std::string(kData) + "machine: {storage: {data: {profile: hdd, stripe_count: 2}}}\n"),
-      HasSubstr("'stripe_count' must be at most stripes"));
+  EXPECT_THAT(refusal_of(std::string(kData) +
+                         "machine: {storage: {data: {profile: hdd, stripe_count: 2}}}\n"),
+              HasSubstr("'stripe_count' must be at most stripes"));
 }
 
 TEST(SimulationInputs, refuse_what_cannot_be) {
@@ -70,10 +70,10 @@ TEST(SimulationInputs, refuse_what_cannot_be) {
   EXPECT_THAT(refusal_of(std::string(kData) + "machine: {nodes: 65}\n"),
               HasSubstr("at least one sample for each rank"));
   EXPECT_THAT(refusal_of("workload: {data: {samples: 100, whole_files: true}, loader: {type: "
-                      "prefetched, workers: 2}}\n"),
+                         "prefetched, workers: 2}}\n"),
               HasSubstr("workers: 1"));
   EXPECT_THAT(refusal_of("workload: {data: {samples: 100}, checkpoint: {type: direct, slow: "
-                      "s}}\nmachine: {storage: {s: {profile: hdd}}}\n"),
+                         "s}}\nmachine: {storage: {s: {profile: hdd}}}\n"),
               HasSubstr("bytes of a set"));
   EXPECT_THAT(refusal_of("workload: {data: {samples: 100}, loader: {type: lmdbio}}\n"),
               HasSubstr("loader"));

@@ -25,7 +25,8 @@ std::string refused_knobs(const std::string& knobs, const std::string& machine =
 }
 
 TEST(WhatIf, a_factor_is_one_of_speed) {
-  const SimulationOptions options = turned(small_inputs(), "decode=2x,compute=4x,storage=2x").options;
+  const SimulationOptions options =
+      turned(small_inputs(), "decode=2x,compute=4x,storage=2x").options;
   EXPECT_DOUBLE_EQ(options.workload.costs.decode_ms, 5);
   EXPECT_DOUBLE_EQ(options.workload.costs.step_ms, 25);
   const TierCosts before = small_inputs().options.machine.storage.at("data").figures.costs();

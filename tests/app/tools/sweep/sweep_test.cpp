@@ -93,7 +93,8 @@ TEST(SweepPlan, a_cell_that_is_wrong_is_named) {
 
 TEST(SweepOptions, messages_have_places) {
   const std::string text = "name: t\nbase: b\nmatrix: {tier: [hdd, ssd], w: [1, 2]}\n";
-  EXPECT_EQ(plan_error(text + "repeats: 2\n"), ":4:1: unknown key 'repeats' (did you mean 'repeat'?)");
+  EXPECT_EQ(plan_error(text + "repeats: 2\n"),
+            ":4:1: unknown key 'repeats' (did you mean 'repeat'?)");
   EXPECT_EQ(plan_error(text + "exclude: [{tir: hdd}]\n"),
             ":4:12: exclude.0: 'tir' is no axis of the matrix (did you mean 'tier'?)");
   EXPECT_EQ(plan_error(text + "exclude: [{tier: hd}]\n"),
