@@ -1,0 +1,139 @@
+"""kill -9 of the two ranks of a training that saves by torch.distributed.checkpoint through stoker.dcp, --kills times.
+
+Nothing that was acknowledged is lost, and no set is torn: else it ends with that. The test tests/python/dcp_test.py does it a few
+times. By torchrun's agent (what the command torchrun calls), which starts the ranks again, forked so that PyTorch is imported
+once: of both ranks, or of one, whereupon the agent ends the other; four of five in or between saves, the fifth from the start of
+the ranks on. Each life begins with a look at all bytes of all sets. --by forks: both ranks, without an agent. --dir: on the disk.
+Needs a Python with torch 2.6 or newer. For docs/promises.md and docs/results.md.
+"""
+import contextlib
+import logging
+import os
+import pathlib
+import random
+import re
+import signal
+import sys
+import time
+import warnings
+
+from frame import TESTS, CannotMeasure, wheel
+
+ROUNDS = 1
+OPTIONS = {"kills": 1000, "by": {"agent": 0, "forks": 0}}
+
+
+def live(folder, kind):
+    """A life of a rank."""
+    import dcp_ranks
+    import torch.distributed as dist
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)  # not those of the agent
+    rank, acknowledged = int(os.environ["RANK"]), dcp_ranks.Acknowledged(folder)
+    with open(f"{folder}/lives", "a", encoding="utf-8") as lives:
+        lives.write(f"{os.getpid()}\n")
+    if rank == 0:
+        try:
+            acknowledged.require(dcp_ranks.steps_of_sets(folder, kind))
+        except BaseException as error:
+            pathlib.Path(folder, "violation").write_text(f"{type(error).__name__}: {error}")
+            raise
+    if os.path.exists(f"{folder}/enough"):
+        return
+    # PyTorch 2.11 gives a rank that is started again the store of the life before, where Gloo finds the addresses of the dead.
+    store, rank, world = next(dist.rendezvous("env://"))
+    store = dist.PrefixStore(os.environ["TORCHELASTIC_RESTART_COUNT"], store)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
+    dcp_ranks.save_until_killed(rank, folder, kind, acknowledged.path)
+
+
+class Killer:
+    """Kills the ranks of an agent, from a process of its own."""
+
+    def __init__(self, folder, kills, chance):
+        import dcp_ranks
+        self.folder, self.kills, self.random, self.begin = pathlib.Path(folder), kills, chance, time.monotonic()
+        self.acknowledged, self.patience_s = dcp_ranks.Acknowledged(folder), dcp_ranks.PATIENCE_S
+
+    def wait(self, what):
+        give_up = time.monotonic() + self.patience_s
+        while not what():
+            violation = self.folder / "violation"
+            assert not violation.exists(), violation.read_text()
+            assert time.monotonic() < give_up, "it saves nothing"
+            time.sleep(0.002)
+
+    def lives(self):
+        with contextlib.suppress(FileNotFoundError):
+            return [int(line) for line in (self.folder / "lives").read_text().split("\n")[:-1]]
+        return []
+
+    def kill_all(self):
+        early = 0
+        for done in range(self.kills):
+            self.wait(lambda: len(self.lives()) == 2 * (done + 1))
+            before = len(self.acknowledged.steps())
+            if self.random.random() < 0.2:
+                time.sleep(self.random.uniform(0, 0.6))
+            else:
+                self.wait(lambda: len(self.acknowledged.steps()) > before)
+                time.sleep(self.random.uniform(0, 0.1))
+            early += len(self.acknowledged.steps()) == before
+            ranks = self.lives()[-2:]
+            self.random.shuffle(ranks)
+            if done == self.kills - 1:
+                (self.folder / "enough").touch()
+            for rank in ranks[:self.random.choice((1, 2))]:
+                os.kill(rank, signal.SIGKILL)
+            if (done + 1) % 50 == 0 or done == self.kills - 1:
+                print(f"{done + 1} kills, {early} before the first save of a life, {len(self.acknowledged.steps())} sets "
+                      f"acknowledged, {time.monotonic() - self.begin:.0f} s", flush=True)
+
+
+def by_agent(folder, kind, kills, chance):
+    """Kills under one agent; its last life finds that it was enough."""
+    import dcp_ranks
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+    logging.disable(logging.CRITICAL)  # of the agent, which says much about each of them
+    os.makedirs(folder)
+    agent, killer = os.getpid(), os.fork()
+    if killer == 0:
+        try:
+            Killer(folder, kills, chance).kill_all()
+            os._exit(0)
+        except BaseException as error:  # noqa: BLE001
+            print(f"{kind}: {type(error).__name__}: {error}", flush=True)
+            os.kill(agent, signal.SIGTERM)
+            os._exit(1)
+    config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2, rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id=kind,
+                          max_restarts=kills, start_method="fork", monitor_interval=0.01)
+    elastic_launch(config, live)(folder, kind)
+    assert os.waitstatus_to_exitcode(os.waitpid(killer, 0)[1]) == 0, "a set was lost or torn, or nothing was saved"
+    return len(dcp_ranks.Acknowledged(folder).steps())
+
+
+def by_forks(folder, kind, kills, chance):
+    import dcp_ranks
+    ranks = dcp_ranks.Kills(folder, kind, chance)
+    for _ in range(kills):
+        ranks.kill_once()
+    return len(ranks.acknowledged.steps())
+
+
+def run(lab):
+    wheel()
+    sys.path.append(str(TESTS / "python"))
+    import dcp_ranks
+    if dcp_ranks.MISSING:
+        raise CannotMeasure(dcp_ranks.MISSING)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    warnings.filterwarnings("ignore")  # dcp.load says that the look at the sets is of one process
+    rows, begin = [], time.monotonic()
+    for number, kind in enumerate(("direct", "burst_buffer")):
+        if re.search(lab.given.only, kind):
+            count = (lab.given.kills + number) // 2
+            sets = (by_agent if lab.given.by == "agent" else by_forks)(f"{lab.folder}/kills-{kind}", kind, count,
+                                                                       random.Random(lab.given.seed + number))
+            rows.append({"checkpoints": kind, "kills": count, "sets acknowledged": sets, "lost": 0, "torn": 0,
+                         "s": time.monotonic() - begin})
+    lab.table("kills", rows)
