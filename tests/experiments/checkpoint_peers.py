@@ -1,13 +1,12 @@
 """Checkpoints to one disk: ours beside torch.save, safetensors and torch.distributed.checkpoint.async_save, all synced.
 
---state alexnet: AlexNet (102 classes) with Adam, 689 MB; ours is `stoker bench checkpoint`, of which the worse of a first save
-(fresh memory) and a second one counts. --state resnet50: ResNet-50 with AdamW; ours is stoker.Checkpointer, whose second save
-counts, and it is restored into a model and an optimizer that are there, from the page cache, and compared. blocked: until the
-weights may change; where staging runs beside the trainer, its end, as nothing overlaps it here. durable: until every byte is
-synced. --loop SAVES: instead, what a save costs a loop of steps (200 ms in which the processor waits, then Adam's update),
-`stoker bench checkpoint --loop` with each snapshot mode and async_save in the same loop; a save stands right before an update.
+--state alexnet: AlexNet (102 classes) with Adam, 689 MB; ours is `stoker bench checkpoint`, the worse of a first save (fresh
+memory) and a second. resnet50: ResNet-50 with AdamW; ours is stoker.Checkpointer, whose second save counts; restored into a
+model and an optimizer that are there, from the page cache, and compared. blocked: until the weights may change; where staging
+runs beside the trainer, its end. durable: until every byte is synced. --loop SAVES: instead, what a save costs a loop of steps
+(200 ms in which the processor waits, then Adam's update); a save stands right before an update.
 
---dir: on the disk. Needs a Python with torch==2.11.0, torchvision==0.26.0 and safetensors. For docs/results.md.
+--dir: on the disk. Needs torch==2.11.0, torchvision==0.26.0 and safetensors. For docs/results.md, "Checkpoints".
 """
 import os
 import re
@@ -22,10 +21,21 @@ ROUNDS = 5
 OPTIONS = {"state": {"alexnet": 0, "resnet50": 0}, "loop": (0, "saves"), "step_ms": 200.0, "every": (5, "steps")}
 WORDS = "settings of `stoker bench checkpoint`: a.b=c"
 NOW = time.perf_counter
+DCP = {"dcp.async_save": None, "dcp.async_save, DefaultStager": False, "dcp.async_save, staging beside": True}
+
+
+def async_save(state, path, beside, **writer):
+    """What waits for the copy, and what waits for the files. beside: whether a DefaultStager stages beside the loop."""
+    import torch.distributed.checkpoint as dcp
+    from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
+    options = {} if beside is None else {"async_stager": DefaultStager(StagingOptions(  # 2.11's takes one state each
+        use_pinned_memory=False, use_shared_memory=False, use_async_staging=beside, use_non_blocking_copy=False))}
+    future = dcp.async_save(state, storage_writer=dcp.FileSystemWriter(path, sync_files=True, **writer), **options)
+    staged = future.staging_completion.result if hasattr(future, "staging_completion") else lambda: None
+    return staged, getattr(future, "upload_completion", future).result
 
 
 def sync_all(path):
-    """Syncs every file below a path."""
     for name in [path, *path.rglob("*")]:
         descriptor = os.open(name, os.O_RDONLY)
         os.fsync(descriptor)
@@ -39,12 +49,10 @@ class Training:
         import torch
         import torchvision
         torch.manual_seed(seed)
-        if kind == "alexnet":
-            self.model = torchvision.models.alexnet(num_classes=102)
-            self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-4, fused=True)
-        else:
-            self.model = torchvision.models.resnet50()
-            self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
+        small = kind == "alexnet"
+        self.model = torchvision.models.alexnet(num_classes=102) if small else torchvision.models.resnet50()
+        optimizer = torch.optim.Adam if small else torch.optim.AdamW
+        self.optimizer = optimizer(self.model.parameters(), lr=1e-4, fused=small)
         for parameter in self.model.parameters():
             parameter.grad = torch.rand_like(parameter)
         self.optimizer.step()
@@ -59,24 +67,9 @@ class Training:
         return tensors
 
 
-def async_save(state, path, beside):
-    """DCP's future, and what waits for its copy. beside: None is its own way, else whether a DefaultStager stages beside the loop."""
-    import torch.distributed.checkpoint as dcp
-    from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
-    from torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
-    options = {} if beside is None else {"async_stager": DefaultStager(StagingOptions(
-        use_pinned_memory=False, use_shared_memory=False, use_async_staging=beside, use_non_blocking_copy=False))}
-    future = dcp.async_save(state, storage_writer=dcp.FileSystemWriter(path, sync_files=True, thread_count=1),
-                            async_checkpointer_type=AsyncCheckpointerType.THREAD, **options)
-    if hasattr(future, "staging_completion"):
-        future.staging_completion.result()
-    return getattr(future, "upload_completion", future)
-
-
 class Peers:
     def __init__(self, lab):
-        self.lab, self.kind, self.step = lab, lab.given.state, 0
-        self.saved, self.other = Training(self.kind, 1), None
+        self.lab, self.kind, self.saved, self.other = lab, lab.given.state, Training(lab.given.state, 1), None
 
     def fresh(self, name):
         path = self.lab.folder / name
@@ -98,40 +91,40 @@ class Peers:
                 assert torch.equal(tensor, other[key]), f"{key} is not what was saved"
         return found
 
-    def torch_save(self):
-        import torch
-        path, begin = self.fresh("torch.pt"), NOW()
-        torch.save(self.saved.state(), path)
+    def blocking(self, name, save, restore):
+        path, begin = self.fresh(name), NOW()
+        save(path)
         sync_all(path)
         took = NOW() - begin
+        return self.figures(took, took, lambda: restore(path))
 
-        def restore():
+    def torch_save(self):
+        import torch
+
+        def restore(path):
             state = torch.load(path)
             self.other.model.load_state_dict(state["model"])
             self.other.optimizer.load_state_dict(state["optimizer"])
-        return self.figures(took, took, restore)
+        return self.blocking("torch.pt", lambda path: torch.save(self.saved.state(), path), restore)
 
     def safetensors(self):
         from safetensors.torch import load_file, save_file
-        path, begin = self.fresh("flat.safetensors"), NOW()
-        save_file(self.saved.flat(), path)
-        sync_all(path)
-        took = NOW() - begin
 
-        def restore():
+        def restore(path):
             state = load_file(path)
             for name, tensor in self.other.flat().items():
                 tensor.copy_(state[name])
-        return self.figures(took, took, restore)
+        return self.blocking("flat.safetensors", lambda path: save_file(self.saved.flat(), path), restore)
 
     def dcp(self, beside):
         import torch.distributed.checkpoint as dcp
         from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
         path, begin = self.fresh("dcp"), NOW()
-        model, optimizer = get_state_dict(self.saved.model, self.saved.optimizer)
-        future = async_save({"model": model, "optimizer": optimizer}, path, beside)
+        state = dict(zip(("model", "optimizer"), get_state_dict(self.saved.model, self.saved.optimizer)))
+        staged, written = async_save(state, path, beside, thread_count=1)
+        staged()
         blocked = NOW() - begin
-        future.result()
+        written()
         durable = NOW() - begin
 
         def restore():
@@ -162,34 +155,32 @@ class Peers:
 
     def group(self, save, beside):
         """(stall, seconds beside the sleep) of some steps, of which the first has a save."""
-        busy, stall, future, path = 0, 0, None, self.fresh("loop")
+        busy, stall, written, path = 0, 0, None, self.fresh("loop")
         for number in range(self.lab.given.every):
             time.sleep(self.lab.given.step_ms / 1e3)
             begin = NOW()
             if save and number == 0:
-                future = async_save(self.saved.state(), path, beside)
+                staged, written = async_save(self.saved.state(), path, beside, thread_count=1)
+                staged()
                 stall = NOW() - begin
             self.saved.optimizer.step()
             busy += NOW() - begin
-        if future:
-            future.result()
+        if written:
+            written()
         return stall, busy
 
     def loop(self, beside, saves):
         rows = []
         for number in range(saves):
-            took = {}
-            for save in ((False, True) if number % 2 else (True, False)):
-                stalled, took[save] = self.group(save, beside)
-                stall = stalled if save else stall if number % 2 == 0 else 0
-            rows.append({"stall, ms": 1e3 * stall, "lost per save, ms": 1e3 * (took[True] - took[False])})
+            took = {save: self.group(save, beside) for save in ((False, True) if number % 2 else (True, False))}
+            rows.append({"stall, ms": 1e3 * took[True][0], "lost per save, ms": 1e3 * (took[True][1] - took[False][1])})
         return rows
 
 
 def bench(lab, snapshot, *words):
     shutil.rmtree(lab.folder / "stoker", ignore_errors=True)
-    return lab.json("bench", "checkpoint", SOURCE / "configs/checkpoint.yaml", "checkpoint.type=direct", "checkpoint.slow=fast",
-                    f"checkpoint.snapshot={snapshot}", *lab.given.words, *words, cwd=SOURCE,
+    return lab.json("bench", "checkpoint", SOURCE / "configs/checkpoint.yaml", *lab.given.words, *words,
+                    f"checkpoint={{type: direct, slow: fast, snapshot: {snapshot}, every_steps: 20, keep_last: 5}}", cwd=SOURCE,
                     env={"STOKER_FAST": f"{lab.folder}/stoker", "STOKER_SLOW": f"{lab.folder}/unused"})
 
 
@@ -198,32 +189,35 @@ def bench_once(lab):
     return {"blocked, s": got["stall_s"]["max"], "durable, s": got["durable_s"]["max"]}
 
 
-def bench_loop(lab, snapshot, saves):
-    times = bench(lab, snapshot, "--loop", "--rounds", saves, "--step-ms", lab.given.step_ms, "--every", lab.given.every)["times"]
-    return [{"stall, ms": 1e3 * stall, "lost per save, ms": 1e3 * lost} for stall, lost in zip(times["stall_s"], times["lost_s"])]
+def bench_loop(lab, mode, saves):
+    step = ("--step-ms", lab.given.step_ms, "--every", lab.given.every)
+    times = bench(lab, mode, "--loop", "--rounds", saves, *step)["times"]
+    return [{"stall, ms": 1e3 * stall, "lost per save, ms": 1e3 * lost}
+            for stall, lost in zip(times["stall_s"], times["lost_s"])]
 
 
 def run(lab):
     import torch
     warnings.filterwarnings("ignore")
     torch.set_num_threads(os.cpu_count())
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), RANK="0", WORLD_SIZE="1", GLOO_SOCKET_IFNAME="lo")
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), RANK="0", WORLD_SIZE="1",
+                      GLOO_SOCKET_IFNAME="lo")
     torch.distributed.init_process_group("gloo")
-    peers, stoker = Peers(lab), wheel()
-    dcp = {"dcp.async_save": None, "dcp.async_save, DefaultStager": False, "dcp.async_save, staging beside": True}
-    if lab.given.loop:
-        block = min(10, lab.given.loop)  # saves in a turn
-        ways = {f"stoker, snapshot: {mode}": lambda mode=mode: bench_loop(lab, mode, block) for mode in ("sync", "async", "swap")}
-        ways |= {name: lambda beside=beside: peers.loop(beside, block) for name, beside in dcp.items()}
-        for beside in dcp.values():
-            peers.loop(beside, 1)  # the first save pays for fresh pages; stoker's were touched at its start
-        rounds, warm_up, reference = max(1, lab.given.loop // block), 0, "stoker, snapshot: async"
+    peers, stoker, rounds, warm_up = Peers(lab), wheel(), lab.given.rounds, 1  # the first one pays for fresh memory
+    mode = lambda mode, call: {f"stoker, snapshot: {mode}": lambda: call(mode)}
+    if block := min(10, lab.given.loop):  # saves in a turn
+        loop = lambda mode: bench_loop(lab, mode, block)
+        ways = mode("async", loop) | mode("sync", loop) | mode("swap", loop)
+        ways |= {name: lambda beside=beside: peers.loop(beside, block) for name, beside in DCP.items()}
+        for beside in DCP.values():
+            peers.loop(beside, 1)  # stoker's fresh pages are touched at its start
+        rounds, warm_up = lab.given.loop // block, 0
     else:
-        ours = {f"stoker, snapshot: {mode}": lambda mode=mode: peers.checkpointer(stoker, mode) for mode in ("async", "sync")}
-        ways = ours if lab.given.state == "resnet50" else {"stoker bench checkpoint": lambda: bench_once(lab)}
-        reference = next(iter(ways))
+        own = lambda mode: peers.checkpointer(stoker, mode)
+        ways = mode("async", own) | mode("sync", own)
+        if lab.given.state == "alexnet":
+            ways = {"stoker bench checkpoint": lambda: bench_once(lab)}
         ways |= {"torch.save + fsync": peers.torch_save, "safetensors + fsync": peers.safetensors}
-        ways |= {name: lambda beside=beside: peers.dcp(beside) for name, beside in dcp.items()}
-        rounds, warm_up = lab.given.rounds, 1  # the first one pays for fresh memory
-    lab.measure(lab.given.state, {name: way for name, way in ways.items() if re.search(lab.given.only, name) or name == reference},
-                rounds=rounds, warm_up=warm_up, reference=reference)
+        ways |= {name: lambda beside=beside: peers.dcp(beside) for name, beside in DCP.items()}
+    lab.measure(lab.given.state, {name: way for name, way in ways.items() if re.search(lab.given.only, name)},
+                rounds=rounds, warm_up=warm_up, reference=next(iter(ways)))

@@ -1,12 +1,11 @@
 """kill -9 of the two ranks of a training that saves by torch.distributed.checkpoint through stoker.dcp, --kills times.
 
-Nothing that was acknowledged is lost, and no set is torn: else it ends with that. The test tests/python/dcp_test.py does it a few
-times. By torchrun's agent (what the command torchrun calls), which starts the ranks again, forked so that PyTorch is imported
-once: of both ranks, or of one, whereupon the agent ends the other; four of five in or between saves, the fifth from the start of
-the ranks on. Each life begins with a look at all bytes of all sets. --by forks: both ranks, without an agent. --dir: on the disk.
-Needs a Python with torch 2.6 or newer. For docs/promises.md and docs/results.md.
+Nothing that was acknowledged is lost, and no set is torn: else it says so. The test tests/python/dcp_test.py does it a few
+times. By torchrun's agent, which starts the ranks again, forked so that PyTorch is imported once: of both ranks, or of one,
+whereupon the agent ends the other; four of five in or between saves, the fifth from the start of the ranks on. Each life begins
+with a look at all bytes of all sets. --by forks: both ranks, without an agent. --dir: on the disk. Needs torch 2.6 or newer.
+For docs/promises.md and docs/results.md.
 """
-import contextlib
 import logging
 import os
 import pathlib
@@ -40,54 +39,47 @@ def live(folder, kind):
             raise
     if os.path.exists(f"{folder}/enough"):
         return
-    # PyTorch 2.11 gives a rank that is started again the store of the life before, where Gloo finds the addresses of the dead.
+    # PyTorch 2.11 gives a rank that is started again the store of the life before, where Gloo finds the addresses of
+    # the dead.
     store, rank, world = next(dist.rendezvous("env://"))
     store = dist.PrefixStore(os.environ["TORCHELASTIC_RESTART_COUNT"], store)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
     dcp_ranks.save_until_killed(rank, folder, kind, acknowledged.path)
 
 
-class Killer:
-    """Kills the ranks of an agent, from a process of its own."""
+def kill_all(folder, kills, chance):
+    """The ranks of an agent, from a process of its own."""
+    import dcp_ranks
+    begin, early, acknowledged = time.monotonic(), 0, dcp_ranks.Acknowledged(folder)
+    place, saved = pathlib.Path(folder), lambda: len(acknowledged.steps())
 
-    def __init__(self, folder, kills, chance):
-        import dcp_ranks
-        self.folder, self.kills, self.random, self.begin = pathlib.Path(folder), kills, chance, time.monotonic()
-        self.acknowledged, self.patience_s = dcp_ranks.Acknowledged(folder), dcp_ranks.PATIENCE_S
+    def lives():
+        return [int(line) for line in (place / "lives").read_text().split("\n")[:-1]] if (place / "lives").exists() else []
 
-    def wait(self, what):
-        give_up = time.monotonic() + self.patience_s
+    def wait(what):
+        give_up = time.monotonic() + dcp_ranks.PATIENCE_S
         while not what():
-            violation = self.folder / "violation"
-            assert not violation.exists(), violation.read_text()
+            assert not (place / "violation").exists(), (place / "violation").read_text()
             assert time.monotonic() < give_up, "it saves nothing"
             time.sleep(0.002)
-
-    def lives(self):
-        with contextlib.suppress(FileNotFoundError):
-            return [int(line) for line in (self.folder / "lives").read_text().split("\n")[:-1]]
-        return []
-
-    def kill_all(self):
-        early = 0
-        for done in range(self.kills):
-            self.wait(lambda: len(self.lives()) == 2 * (done + 1))
-            before = len(self.acknowledged.steps())
-            if self.random.random() < 0.2:
-                time.sleep(self.random.uniform(0, 0.6))
-            else:
-                self.wait(lambda: len(self.acknowledged.steps()) > before)
-                time.sleep(self.random.uniform(0, 0.1))
-            early += len(self.acknowledged.steps()) == before
-            ranks = self.lives()[-2:]
-            self.random.shuffle(ranks)
-            if done == self.kills - 1:
-                (self.folder / "enough").touch()
-            for rank in ranks[:self.random.choice((1, 2))]:
-                os.kill(rank, signal.SIGKILL)
-            if (done + 1) % 50 == 0 or done == self.kills - 1:
-                print(f"{done + 1} kills, {early} before the first save of a life, {len(self.acknowledged.steps())} sets "
-                      f"acknowledged, {time.monotonic() - self.begin:.0f} s", flush=True)
+    for done in range(1, kills + 1):
+        wait(lambda: len(lives()) == 2 * done)
+        before = saved()
+        if chance.random() < 0.2:
+            time.sleep(chance.uniform(0, 0.6))
+        else:
+            wait(lambda: saved() > before)
+            time.sleep(chance.uniform(0, 0.1))
+        early += saved() == before
+        ranks = lives()[-2:]
+        chance.shuffle(ranks)
+        if done == kills:
+            (place / "enough").touch()
+        for rank in ranks[:chance.choice((1, 2))]:
+            os.kill(rank, signal.SIGKILL)
+        if done % 50 == 0 or done == kills:
+            print(f"{done} kills, {early} before the first save of a life, {saved()} sets acknowledged, "
+                  f"{time.monotonic() - begin:.0f} s", flush=True)
 
 
 def by_agent(folder, kind, kills, chance):
@@ -99,14 +91,14 @@ def by_agent(folder, kind, kills, chance):
     agent, killer = os.getpid(), os.fork()
     if killer == 0:
         try:
-            Killer(folder, kills, chance).kill_all()
+            kill_all(folder, kills, chance)
             os._exit(0)
         except BaseException as error:  # noqa: BLE001
             print(f"{kind}: {type(error).__name__}: {error}", flush=True)
             os.kill(agent, signal.SIGTERM)
             os._exit(1)
-    config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2, rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id=kind,
-                          max_restarts=kills, start_method="fork", monitor_interval=0.01)
+    config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2, rdzv_backend="c10d", rdzv_endpoint="localhost:0",
+                          run_id=kind, max_restarts=kills, start_method="fork", monitor_interval=0.01)
     elastic_launch(config, live)(folder, kind)
     assert os.waitstatus_to_exitcode(os.waitpid(killer, 0)[1]) == 0, "a set was lost or torn, or nothing was saved"
     return len(dcp_ranks.Acknowledged(folder).steps())
@@ -128,12 +120,10 @@ def run(lab):
         raise CannotMeasure(dcp_ranks.MISSING)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     warnings.filterwarnings("ignore")  # dcp.load says that the look at the sets is of one process
-    rows, begin = [], time.monotonic()
+    rows, begin, how = [], time.monotonic(), by_agent if lab.given.by == "agent" else by_forks
     for number, kind in enumerate(("direct", "burst_buffer")):
         if re.search(lab.given.only, kind):
-            count = (lab.given.kills + number) // 2
-            sets = (by_agent if lab.given.by == "agent" else by_forks)(f"{lab.folder}/kills-{kind}", kind, count,
-                                                                       random.Random(lab.given.seed + number))
-            rows.append({"checkpoints": kind, "kills": count, "sets acknowledged": sets, "lost": 0, "torn": 0,
-                         "s": time.monotonic() - begin})
+            count, chance = (lab.given.kills + number) // 2, random.Random(lab.given.seed + number)
+            rows.append({"checkpoints": kind, "kills": count, "sets acknowledged": how(
+                f"{lab.folder}/{kind}", kind, count, chance), "lost": 0, "torn": 0, "s": time.monotonic() - begin})
     lab.table("kills", rows)

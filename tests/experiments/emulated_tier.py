@@ -1,29 +1,34 @@
-"""The emulated tier against its own profile: whole objects of 1 MiB and of 4 KiB, metadata, and writes of 1 MiB.
+"""The emulated tier against its own profile: reads of 1 MiB and of 4 KiB at random places, and writes of 1 MiB.
 
-By 1 to 16 threads, and by two processes that share the device. Printed is the deviation from what the profile's figures give:
+`stoker bench storage` by 1 to 16 threads, and by two processes that share the device. Printed is the deviation from what the
+profile's figures give, min(n / (L + t), queue_depth / L, 1 / (seek / queue_depth + t)) operations/s of n threads. The inner tier
+lies in memory. A line that overran has no meaning for the emulator: this machine is too slow for that device.
 
-    min(n / (L + t), queue_depth / L, 1 / (seek / queue_depth + t))    operations/s of n threads
-
-Operations are those of the program `parts` (build it: `cmake --build build --target parts`). The inner tier lies in memory. A
-line that overran has no meaning for the emulator: this machine is too slow for that device (its operations took longer than the
-model says, by more than 1 % of the threads' time). For docs/notes/emulated-tier.md.
+--disk: beside a disk that is really slow, as root: a file system on a loop device that a cgroup slows down to hdd's 163 MB/s
+read, 133.1 MB/s written, and C = 1 / (seek / queue_depth + 112 KB / 163 MB/s) requests/s. That lets one request after the other
+through, and adds no latency; the emulated device of the same nature has queue depth 1, no latency, and a seek of what is left
+of 1 / C after the bytes. Cold reads of files of 112 KB, and a checkpoint's worth of direct writes. For
+docs/notes/emulated-tier.md.
 """
+import contextlib
 import json
+import os
+import pathlib
 import re
 import subprocess
-import time
+import tempfile
 
-from frame import there
-from stoker import BUILD, SOURCE, flow, posix
+from machine import group, loop_disk
+from stoker import SOURCE, STOKER, configuration, flow, posix
 
 BESIDE = "/dev/shm"
 ROUNDS = 1
 OPTIONS = {"profiles": ["hdd", "ssd", "optane", "lustre", "nfs", "s3-like"], "threads": [1, 2, 4, 8, 16], "seconds": 2.0,
-           "kinds": ["bandwidth", "iops", "metadata", "write"], "parts": (str(BUILD / "tests/parts"), "the program")}
-MIB = 1 << 20
-KINDS = {"bandwidth": ("read", MIB), "iops": ("read", 4096), "metadata": ("metadata", 4096), "write": ("append", MIB)}
-COLUMNS = ("read_mb_per_s", "write_mb_per_s", "read_latency_ms", "write_latency_ms", "metadata_latency_ms", "seek_ms", "queue_depth",
-           "latency_sigma", "stream_mb_per_s")
+           "disk": False, "files": (800, "that the disk holds"), "mib": (672, "of the checkpoint")}
+KINDS = {"bandwidth": ("read", "random", 1 << 20), "iops": ("read", "random", 4096), "write": ("write", "sequential", 1 << 20)}
+COLUMNS = ("read_mb_per_s", "write_mb_per_s", "read_latency_ms", "write_latency_ms", "metadata_latency_ms", "seek_ms",
+           "queue_depth", "latency_sigma", "stream_mb_per_s")
+SIZE = 112_000
 
 
 def figures_of(profile):
@@ -33,43 +38,85 @@ def figures_of(profile):
     return {name: float(value) for name, value in zip(COLUMNS, row.split(",")) if value.strip()}
 
 
-def expected(figures, kind, size, threads):
+def expected(figures, op, size, threads):
     """Operations a second."""
-    writes, meta = kind == "append", kind == "metadata"
-    size, seek = 0 if meta else size, 0 if meta or (writes and threads == 1) else figures["seek_ms"]
-    latency = seek + figures[f"{'write' if writes else kind}_latency_ms"]
-    pipe = 1e-3 * size / figures["write_mb_per_s" if writes else "read_mb_per_s"]
+    seek = 0 if op == "write" and threads == 1 else figures["seek_ms"]
+    latency, pipe = seek + figures[f"{op}_latency_ms"], 1e-3 * size / figures[f"{op}_mb_per_s"]
     own = 1e-3 * size / figures["stream_mb_per_s"] if "stream_mb_per_s" in figures else pipe
-    shared = seek / figures["queue_depth"] + pipe
-    return 1e3 * min([threads / (latency + own), figures["queue_depth"] / latency, *([1 / shared] if shared else [])])
+    limits = threads / (latency + own), figures["queue_depth"] / latency, 1 / (seek / figures["queue_depth"] + pipe)
+    return 1e3 * min(limits)
 
 
-def operate(lab, profile, kind, size, threads, processes):
-    root = lab.folder / str(size)
-    tier = flow(type="emulated", profile=profile, inner=posix(root))
-    words = [lab.given.parts, "tier", tier, kind, size, threads // processes, lab.given.seconds, time.monotonic() + 1]
-    running = [subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, text=True) for _ in range(processes)]
-    rates, bytes_, overrun = zip(*(json.loads(process.communicate()[0]) for process in running))
-    for left in root.glob("append-*"):
-        left.unlink()
-    wanted = expected(figures_of(profile), kind, size, threads)
-    return {"expected/s": wanted, "measured/s": sum(rates), "MB/s": 1e-6 * sum(bytes_), "off %": 100 * (sum(rates) / wanted - 1),
-            "overran": int(sum(overrun) > 0.01 * threads * lab.given.seconds)}
+def operate(lab, profile, kind, threads, processes):
+    op, pattern, size = KINDS[kind]
+    seconds, figures = lab.given.seconds * (3 if processes > 1 else 1), figures_of(profile)
+    wanted = expected(figures, op, size, threads)
+    block = max(4, min((64 << 20) // size, int(1.5 * seconds * wanted / threads))) * size
+    words = [STOKER, "bench", "storage", f"{profile}.yaml", "data", "--op", op, "--pattern", pattern, "--transfer-size", size,
+             "--block-size", block, "--threads", threads // processes, "--seconds", seconds, "--rounds", 1, "--json"]
+    running = [subprocess.Popen(list(map(str, words)), cwd=lab.folder, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    said = [json.loads(process.communicate()[0]) for process in running]
+    rounds = [one["results"][0]["rounds"][-1] for one in said]
+    rate = sum(one["transfers"] / one["seconds"] for one in rounds)
+    return {"expected/s": wanted, "measured/s": rate, "MB/s": 1e-6 * rate * size, "off %": 100 * (rate / wanted - 1),
+            "overran": sum(one["overruns"] for one in said) > 0.01 * sum(one["transfers"] for one in rounds)}
+
+
+def against_itself(lab):
+    cells = {}
+    for profile in lab.given.profiles:
+        tier = flow(type="emulated", profile=profile, inner=posix(lab.folder))
+        (lab.folder / f"{profile}.yaml").write_text(f"storage: {{data: {tier}}}\ndataset: {{type: synthetic}}\n")
+        for kind in KINDS:
+            for threads, processes in [(n, 1) for n in lab.given.threads] + [(2, 2), (8, 2)]:
+                name = f"{profile}, {kind}, {f'{processes} x ' * (processes > 1)}{threads // processes} threads"
+                cells[name] = lambda of=(profile, kind, threads, processes): operate(lab, *of)
+    chosen = {name: cell for name, cell in cells.items() if re.search(lab.given.only, name)}
+    got = lab.measure("operations", chosen, wide=True)
+    off = [(abs(got.median(name, "off %")), name) for name in got if not any(got[name]["overran"])]
+    lab.say("furthest off of what did not overrun: {:.2f} % ({})".format(*max(off)) if off else "all lines overran")
+
+
+def against_a_disk(lab, stack):
+    given, hdd, mount = lab.given, figures_of("hdd"), lab.folder / "mount"
+    arm_ms = hdd["seek_ms"] / hdd["queue_depth"]
+    per_s = 1e3 / (arm_ms + 1e-3 * SIZE / hdd["read_mb_per_s"])
+    alike = {"read_mb_per_s": hdd["read_mb_per_s"], "write_mb_per_s": hdd["write_mb_per_s"], "seek_ms": arm_ms}
+    room = given.files * SIZE * 1.2 + 2.2 * (given.mib << 20) + (200 << 20)
+    device = stack.enter_context(loop_disk(lab.folder / "image", mount, room))
+    memory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(dir=BESIDE)))
+    for path in (root / f"data/all/{number:05}.jpg" for root in (mount, memory) for number in range(given.files)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(os.urandom(SIZE))
+    slow = stack.enter_context(group("disk", os.stat(device).st_rdev, rbps=1e6 * hdd["read_mb_per_s"],
+                                     wbps=1e6 * hdd["write_mb_per_s"], riops=per_s, wiops=per_s))
+    direct = lambda root: flow(type="direct", root=root)
+    tiers = {"disk": (posix(mount / "data"), direct(mount), slow.words())} | {
+        name: (*(flow(type="emulated", **figures, inner=inner) for inner in (posix(memory / "data"), direct(memory))), [])
+        for name, figures in (("emulated alike", alike), ("profile hdd", hdd))}
+
+    def reads(name, threads):
+        (lab.folder / "disk.yaml").write_text(configuration(
+            {"data": tiers[name][0]}, dataset="{type: image_folder, storage: data, split: {test_fraction: 0}}"))
+        cold = "cold" if name == "disk" else "as_is"
+        return {"files/s": lab.json("bench", "read", "disk.yaml", f"--threads={threads}", f"--page-cache={cold}",
+                                    "--repetitions=2", before=tiers[name][2])["results"][0]["images_per_s"]["median"]}
+
+    def writes(name):
+        (lab.folder / "disk.yaml").write_text(configuration({"data": tiers[name][1]}))
+        got = lab.json("bench", "storage", "disk.yaml", "data", "--op=write", "--threads=1", f"--block-size={given.mib}MiB",
+                       "--transfer-size=8MiB", "--rounds=1", "--fsync", before=tiers[name][2])
+        return {"s": got["results"][0]["rounds"][-1]["seconds"]}
+    lab.say(f"throttle: {per_s:.1f} requests/s; emulated alike: {alike}")
+    for threads in [threads for threads in given.threads if threads <= 8]:
+        lab.measure(f"{threads} threads", {name: lambda name=name: reads(name, threads) for name in tiers}, reference="disk")
+    lab.measure(f"{given.mib} MiB written and synced", {
+        name: lambda name=name: writes(name) for name in ("disk", "emulated alike")}, reference="disk")
 
 
 def run(lab):
-    there(lab.given.parts, "cmake --build build --target parts")
-    for size in (MIB, 4096):
-        (lab.folder / str(size)).mkdir()
-        for number in range(32):
-            (lab.folder / str(size) / f"{number:02}").write_bytes(bytes([number]) * size)
-    cells = {}
-    for profile in lab.given.profiles:
-        for what in lab.given.kinds:
-            for threads, processes in [(n, 1) for n in lab.given.threads] + [(2, 2), (8, 2)]:
-                how = f"{threads}" if processes == 1 else f"{processes} x {threads // processes}"
-                of = (profile, *KINDS[what], threads, processes)
-                cells[f"{profile}, {what}, {how} threads"] = lambda of=of: operate(lab, *of)
-    got = lab.measure("operations", {name: cell for name, cell in cells.items() if re.search(lab.given.only, name)}, wide=True)
-    off = [(abs(got.median(name, "off %")), name) for name in got if not got.median(name, "overran")]
-    lab.say("furthest off of the lines that did not overrun: {:.2f} % ({})".format(*max(off)) if off else "all lines overran")
+    if not lab.given.disk:
+        against_itself(lab)
+        return
+    with contextlib.ExitStack() as stack:
+        against_a_disk(lab, stack)

@@ -129,10 +129,14 @@ class Lab:
                     if number >= 0:
                         measured.add(name, got)
         measured = Measured({name: measured[name] for name in variants if name in measured})
-        self.record["measured"].append({"what": what, "rounds": rounds, "reference": reference, "variants": measured})
+        self.keep(what, measured, reference, wide, show)
+        return measured
+
+    def keep(self, what, measured, reference=None, wide=False, show=True):
+        """What was measured, also elsewhere: for the JSON, and as a table."""
+        self.record["measured"].append({"what": what, "reference": reference, "variants": measured})
         if show:
             self.show(what, measured, reference, wide)
-        return measured
 
     def show(self, what, measured, reference=None, wide=False):
         """A table of each figure with the ratio to the reference, or (wide) one table with a row for each variant."""

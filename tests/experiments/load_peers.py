@@ -4,20 +4,18 @@ The others: safetensors, Run:ai's streamer, fastsafetensors (nogds=True) and Ins
 process of its own, in which everything was imported before the clock starts. It ends when every tensor is there and a byte of
 each of its pages was read: a mapped file is not read before. Cold: evicted, and at most 3 % of it is in the page cache right
 before the clock starts; warm: at least 97 %. Before it each process writes to as much memory as it will need, and gives it
-back: the host of a virtual machine may take seconds to find memory that was never used. After the clock each tensor is compared
-with the file, at its begin and end. The file is that of a set of checkpoints, which `stoker bench load` also reads as one: with
-its checksums. fio: 32 requests of 1 MiB in flight past the page cache, also when warm.
+back: the host of a virtual machine may take seconds to find memory that was never used. Then each tensor is compared with the
+file, at its begin and end. The file is that of a set of checkpoints, which `stoker bench load` also reads as one: with its
+checksums. fio: 32 requests of 1 MiB in flight past the page cache, also when warm.
 
---dir: on the disk that is to be measured; an environment (v-load) is made there by pip, with the packages of this Python's as
-far as it has them, and stays. For docs/results.md and docs/python.md.
+--dir: on the disk that is to be measured. --python: one that has the loaders (peers/setup.sh FOLDER load makes it); who is not
+in it is left out. For docs/results.md and docs/python.md.
 """
-import importlib.util
 import json
 import mmap
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import time
 
@@ -25,8 +23,7 @@ from frame import CannotMeasure, cached, evict, wheel
 from machine import output
 
 ROUNDS = 5
-OPTIONS = {"gb": [1.0, 8.0], "states": ["cold", "warm"], "device": "cpu"}
-PACKAGES = ["torch", "numpy", "safetensors", "fastsafetensors", "runai-model-streamer", "instanttensor"]
+OPTIONS = {"gb": [1.0, 8.0], "states": ["cold", "warm"], "device": "cpu", "python": sys.executable}
 PIECE = 64 << 20
 
 
@@ -165,20 +162,6 @@ def read(name, path, state, device):
     return seconds
 
 
-def environment(place):
-    """A Python that has all of them."""
-    if not (place / ".done").exists():
-        output(sys.executable, "-m", "venv", "--system-site-packages", place)
-        (packages,) = place.glob("lib/python*/site-packages")
-        outer = [path for path in sys.path if path.endswith("-packages")]
-        (packages / "outer.pth").write_text("\n".join(outer), encoding="utf-8")  # also where it is an environment itself
-        for package in [name for name in PACKAGES if importlib.util.find_spec(name.replace("-", "_")) is None]:
-            if subprocess.run([place / "bin/pip", "install", "--quiet", package], check=False).returncode:
-                print(f"{package} can not be installed here")
-        (place / ".done").touch()
-    return place / "bin/python"
-
-
 def by_bench(lab, files, state):
     """The program's own: without Python and its tensors. It finds memory by itself."""
     for file in pathlib.Path(files).glob("*.safetensors") if os.path.isdir(files) else [files]:
@@ -196,7 +179,7 @@ def by_fio(path, state):
 
 
 def run(lab):
-    device, python = lab.given.device, environment(pathlib.Path(lab.given.dir or lab.folder).resolve() / "v-load")
+    device, python = lab.given.device, lab.given.python
     for gigabytes in lab.given.gb:
         make_file(lab.folder / "plain.safetensors", gigabytes)
         place = lab.folder / f"{gigabytes:g}gb"

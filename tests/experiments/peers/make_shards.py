@@ -48,14 +48,13 @@ def tar(data, folder):
 def tfrecord(data, folder):
     os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
     import tensorflow as tf
-    whole = lambda value: tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
     for shard, samples in parts(data):
         name = f"train-{shard:05}-of-{SHARDS:05}.tfrecord"
         with tf.io.TFRecordWriter(f"{folder}/{name}") as out:
             for _, encoded, label in samples:
-                image = tf.train.Feature(bytes_list=tf.train.BytesList(value=[encoded]))
-                out.write(tf.train.Example(features=tf.train.Features(feature={
-                    "image/encoded": image, "image/class/label": whole(label)})).SerializeToString())
+                feature = {"image/encoded": tf.train.Feature(bytes_list=tf.train.BytesList(value=[encoded])),
+                           "image/class/label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label]))}
+                out.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
         index(folder, name, records(f"{folder}/{name}"))
 
 

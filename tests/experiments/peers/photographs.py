@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 """Photographs with the statistics of ImageNet's, made of a few real ones: crops of them, made smaller and encoded anew.
 
-    photographs.py FOLDER SOURCE... [--files 2500] [--seed 1]
-
-SOURCE is an image, or a folder that is searched for images; `setup.sh FOLDER large` takes photographs from packages of Debian. Below
-FOLDER there is a folder for each class of size and kind of file, as `image_folder` reads them, and photographs.csv, which says of each
-file what it is. A file is a function of the seed, its number, the sources and the versions of Pillow and libjpeg-turbo.
-
-Kinds and sizes are dealt out by their shares, so that few files have them, too. A file's bytes per pixel are drawn at random, and
-the quality follows from them."""
+SOURCE is an image, or a folder that is searched for images; `setup.sh FOLDER large` takes them from packages of Debian. Below
+FOLDER there is a folder for each class of size and kind of file, as `image_folder` reads them, and photographs.csv, which says of
+each file what it is. A file is a function of the seed, its number, the sources and the versions of Pillow and libjpeg-turbo.
+Kinds and sizes are dealt out by their shares, so that few files have them, too. A file's bytes per pixel are drawn at random,
+and the quality follows from them."""
 import argparse
 import bisect
 import csv
@@ -54,6 +51,7 @@ def dealt(shares, count):
 
 
 def detail(image):
+    image.draft("RGB", (2 * DETAIL_SIDE, 2 * DETAIL_SIDE))
     small = image.convert("RGB")
     small.thumbnail((DETAIL_SIDE, DETAIL_SIDE), Image.LANCZOS, reducing_gap=3)
     return 8 * len(encode(small, 92, "420", "baseline")) / (small.width * small.height)
@@ -69,7 +67,6 @@ def sources(paths):
             try:
                 with Image.open(file) as image:
                     size = image.size
-                    image.draft("RGB", (2 * DETAIL_SIDE, 2 * DETAIL_SIDE))
                     if detail(image) >= LEAST_DETAIL:
                         found[str(file)] = size
             except OSError:
@@ -148,15 +145,13 @@ def from_source(job):
 
 
 def summary(rows):
-    of = lambda name: COLUMNS.index(name)
     for size in ["", *SIZES]:
-        chosen = [row for row in rows if size in ("", row[of("size")])]
+        chosen = [dict(zip(COLUMNS, row)) for row in rows if size in ("", row[1])]
         if chosen:
-            lengths = [row[of("bytes")] for row in chosen]
-            bits = statistics.median(8 * row[of("bytes")] / (row[of("width")] * row[of("height")]) for row in chosen)
+            lengths = [row["bytes"] for row in chosen]
+            bits = statistics.median(8 * row["bytes"] / (row["width"] * row["height"]) for row in chosen)
             print(f"{size or 'all':7} {len(chosen):5} files, median {statistics.median(lengths) / 1000:5.0f} KB, mean "
-                  f"{statistics.mean(lengths) / 1000:5.0f} KB, {bits:.1f} bits a pixel, quality "
-                  f"{statistics.median(row[of('quality')] for row in chosen):.0f}")
+                  f"{statistics.mean(lengths) / 1000:5.0f} KB, {bits:.1f} bits a pixel")
 
 
 def main():
