@@ -1,18 +1,20 @@
-"""`stoker run --pid` beside programs under load: attached to and let go of --rounds times, and killed (-9) at random instants.
+"""`stoker run --pid` beside programs under load: attached to and let go of --rounds times, and killed at random.
 
-The targets are programs in Python whose threads read files, sleep, wait with a time limit, compute and allocate, five busy loops
-among them. Each says at its end what went wrong in it: waits that ended early, bytes that were not those of the file. A thread
-that is found stopped or traced after a round is counted, and so is a target that has died. For docs/promises.md.
+The targets' threads read files, sleep, wait with a time limit, compute and allocate, five busy loops among them. Each
+says at its end what went wrong: waits that ended early, bytes that were not those of the file. A thread that is found
+stopped or traced after a round is counted, and so is a target that has died. For docs/promises.md.
 """
+import contextlib
 import json
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import time
 
 from frame import CannotMeasure, spread
-from stoker import MINI, STOKER
+from stoker import MINI, Process
 
 ROUNDS = 20
 OPTIONS = {"kills": 0, "target": {"mixed": 0, "reader": 0, "sleeper": 0}}
@@ -25,8 +27,7 @@ wrong, done = {}, {}
 def count(table, what): table[what] = table.get(what, 0) + 1
 def reader():
     for name, digest in files.items():
-        with open(name, "rb") as file:
-            if hashlib.sha256(file.read()).digest() != digest: count(wrong, "bytes")
+        if hashlib.sha256(open(name, "rb").read()).digest() != digest: count(wrong, "bytes")
 def lasts(what, least, call):
     before = time.monotonic(); call()
     if time.monotonic() - before < least: count(wrong, what)
@@ -37,8 +38,7 @@ def busy():
     if sum(i * 0.5 for i in range(20000)) != 99995000.0: count(wrong, "sum")
     bytearray(os.urandom(100)) * 1000
 def for_ever(work):
-    while True:
-        work(); count(done, work.__name__)
+    while True: work(); count(done, work.__name__)
 for kind in kinds: threading.Thread(target=for_ever, args=(globals()[kind],), daemon=True).start()
 sys.stdin.read(1)
 print({"done": done, "wrong": wrong}, flush=True)
@@ -50,25 +50,21 @@ TARGETS = {"reader": "reader,reader,reader", "sleeper": "sleeper,waiter,selecter
 
 def stopped_threads(pid):
     found = 0
-    for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        try:
-            text = (thread / "status").read_text()
-        except OSError:
-            continue
-        found += "\nState:\tT" in text or "\nState:\tt" in text or "\nTracerPid:\t0\n" not in text
+    for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            text = status.read_text()
+            found += "\nState:\tT" in text or "\nState:\tt" in text or "\nTracerPid:\t0\n" not in text
     return found
 
 
 def attach(lab, pid, kill_after=None):
     """(exit code, what it printed, seconds)"""
     began = time.monotonic()
-    with subprocess.Popen([STOKER, "run", "--pid", str(pid), "--seconds", "0.05", "--json"], cwd=lab.folder, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        if kill_after is not None:
-            time.sleep(kill_after)
-            process.kill()
-        output, log = process.communicate(timeout=60)
-    return process.returncode, output or log, time.monotonic() - began
+    process = Process(["run", "--pid", pid, "--seconds", 0.05, "--json"], lab.folder)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        process.send(signal.SIGKILL)
+    return process.wait(60), process.output or process.log, time.monotonic() - began
 
 
 def run(lab):

@@ -1,26 +1,27 @@
 """Checkpoints to one disk: ours beside torch.save, safetensors and torch.distributed.checkpoint.async_save, all synced.
 
---state alexnet: AlexNet (102 classes) with Adam, 689 MB; ours is `stoker bench checkpoint`, the worse of a first save (fresh
-memory) and a second. resnet50: ResNet-50 with AdamW; ours is stoker.Checkpointer, whose second save counts; restored into a
-model and an optimizer that are there, from the page cache, and compared. blocked: until the weights may change; where staging
-runs beside the trainer, its end. durable: until every byte is synced. --loop SAVES: instead, what a save costs a loop of steps
-(200 ms in which the processor waits, then Adam's update); a save stands right before an update.
+--state alexnet: AlexNet (102 classes) with Adam, 689 MB; ours is `stoker bench checkpoint`, the worse of a first save
+(fresh memory) and a second. resnet50: ResNet-50 with AdamW; ours is stoker.Checkpointer, whose second save counts;
+restored into a model and an optimizer that are there, from the page cache, and compared. blocked: until the weights may
+change; where staging runs beside the trainer, its end. durable: until every byte is synced. --loop SAVES: instead, what
+a save costs a loop of steps (200 ms in which the processor waits, then Adam's update); a save stands right before an
+update.
 
 --dir: on the disk. Needs torch==2.11.0, torchvision==0.26.0 and safetensors. For docs/results.md, "Checkpoints".
 """
 import os
-import re
 import shutil
 import time
 import warnings
 
+import saving
 from frame import wheel
+from saving import NOW
 from stoker import SOURCE, free_port
 
 ROUNDS = 5
 OPTIONS = {"state": {"alexnet": 0, "resnet50": 0}, "loop": (0, "saves"), "step_ms": 200.0, "every": (5, "steps")}
 WORDS = "settings of `stoker bench checkpoint`: a.b=c"
-NOW = time.perf_counter
 DCP = {"dcp.async_save": None, "dcp.async_save, DefaultStager": False, "dcp.async_save, staging beside": True}
 
 
@@ -153,35 +154,23 @@ class Peers:
                 durable = NOW() - begin
         return self.figures(blocked, durable, restore)
 
-    def group(self, save, beside):
-        """(stall, seconds beside the sleep) of some steps, of which the first has a save."""
-        busy, stall, written, path = 0, 0, None, self.fresh("loop")
-        for number in range(self.lab.given.every):
-            time.sleep(self.lab.given.step_ms / 1e3)
-            begin = NOW()
-            if save and number == 0:
-                staged, written = async_save(self.saved.state(), path, beside, thread_count=1)
-                staged()
-                stall = NOW() - begin
-            self.saved.optimizer.step()
-            busy += NOW() - begin
-        if written:
-            written()
-        return stall, busy
-
     def loop(self, beside, saves):
+        given = self.lab.given
+
+        def save():
+            return async_save(self.saved.state(), path, beside, thread_count=1)
         rows = []
         for number in range(saves):
-            took = {save: self.group(save, beside) for save in ((False, True) if number % 2 else (True, False))}
-            rows.append({"stall, ms": 1e3 * took[True][0], "lost per save, ms": 1e3 * (took[True][1] - took[False][1])})
+            path = self.fresh("loop")
+            rows.append(saving.figures(number, given.every, given.step_ms, self.saved.optimizer.step, save=save))
         return rows
 
 
 def bench(lab, snapshot, *words):
     shutil.rmtree(lab.folder / "stoker", ignore_errors=True)
     return lab.json("bench", "checkpoint", SOURCE / "configs/checkpoint.yaml", *lab.given.words, *words,
-                    f"checkpoint={{type: direct, slow: fast, snapshot: {snapshot}, every_steps: 20, keep_last: 5}}", cwd=SOURCE,
-                    env={"STOKER_FAST": f"{lab.folder}/stoker", "STOKER_SLOW": f"{lab.folder}/unused"})
+                    f"checkpoint={{type: direct, slow: fast, snapshot: {snapshot}, every_steps: 20, keep_last: 5}}",
+                    cwd=SOURCE, env={"STOKER_FAST": f"{lab.folder}/stoker", "STOKER_SLOW": f"{lab.folder}/unused"})
 
 
 def bench_once(lab):
@@ -219,5 +208,5 @@ def run(lab):
             ways = {"stoker bench checkpoint": lambda: bench_once(lab)}
         ways |= {"torch.save + fsync": peers.torch_save, "safetensors + fsync": peers.safetensors}
         ways |= {name: lambda beside=beside: peers.dcp(beside) for name, beside in DCP.items()}
-    lab.measure(lab.given.state, {name: way for name, way in ways.items() if re.search(lab.given.only, name)},
-                rounds=rounds, warm_up=warm_up, reference=next(iter(ways)))
+    lab.measure(lab.given.state, {name: ways[name] for name in lab.chosen(ways)}, rounds=rounds, warm_up=warm_up,
+                reference=next(iter(ways)))

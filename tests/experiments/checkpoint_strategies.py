@@ -14,7 +14,7 @@ VARIANTS = {"none": ["type=none"], "direct": ["type=direct"], "burst_buffer": ["
             "burst_buffer+swap": ["type=burst_buffer", "snapshot=swap"]}
 
 
-def train(lab, settings):
+def train(lab, *settings):
     tiers = {"STOKER_FAST": lab.folder / "fast", "STOKER_SLOW": lab.folder / "slow"}
     for tier in tiers.values():
         shutil.rmtree(tier, ignore_errors=True)
@@ -24,16 +24,15 @@ def train(lab, settings):
                            env={name: str(tier) for name, tier in tiers.items()})
     saves = summary.get("checkpoints", {})
     return {"loop, s": summary["wall_s"], "stall, s": summary["segments_s"]["checkpoint_stall"],
-            "flush, s": saves.get("flush_s", 0.0), "sets saved": saves.get("saved", 0), "drained": saves.get("drained", 0),
-            "device idle, share": summary["device"]["idle_share"]}
+            "flush, s": saves.get("flush_s", 0.0), "sets saved": saves.get("saved", 0),
+            "drained": saves.get("drained", 0), "device idle, share": summary["device"]["idle_share"]}
 
 
 def run(lab):
-    got = lab.measure("", {name: lambda settings=settings: train(lab, settings) for name, settings in VARIANTS.items()},
-                      reference="none")
+    got = lab.measure("", lab.each(VARIANTS, train), reference="none")
     loop, stall = ({name: got.median(name, figure) for name in got} for figure in ("loop, s", "stall, s"))
     for name in list(VARIANTS)[2:] if {"none", "direct"} <= set(got) else []:
         if name in got:
             added = (loop["direct"] - loop["none"]) / max(loop[name] - loop["none"], 1e-9)
-            lab.say(f"{name}: {stall['direct'] / stall[name]:.1f} times less stall than direct, {added:.1f} times less time "
-                    "added to the loop (medians)")
+            lab.say(f"{name}: {stall['direct'] / stall[name]:.1f} times less stall than direct, {added:.1f} times less "
+                    "time added to the loop (medians)")

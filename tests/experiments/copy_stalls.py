@@ -1,8 +1,9 @@
 """Does this machine stand still where memory is copied, without a checkpointer?
 
-Copies as much as a save of AlexNet with Adam, by two threads, again and again; in between it writes the copy past the page cache,
-as saves are written (--wait: only waits). Printed is also what the kernel knows of each slow round: one that took processor time,
-but neither faults nor switches, was slow below it. --dir: on the disk. Needs NumPy. For docs/notes/checkpoint-stall.md.
+Copies as much as a save of AlexNet with Adam, by two threads, again and again; in between it writes the copy past the
+page cache, as saves are written (--wait: only waits). Printed is also what the kernel knows of each slow round: one
+that took processor time, but neither faults nor switches, was slow below it. --dir: on the disk. Needs NumPy. For
+docs/notes/checkpoint-stall.md.
 """
 import concurrent.futures
 import mmap

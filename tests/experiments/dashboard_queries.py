@@ -1,7 +1,7 @@
 """What a refresh of the dashboards costs a Prometheus that has --days of a run: the seconds of all panels' queries.
 
-A short run gives the series; each gets a sample every --step seconds, and so do those that the recording rules make of it (the
-rules themselves record every second). For docs/results.md.
+A short run gives the series; each gets a sample every --step seconds, and so do those that the recording rules make of
+it (the rules themselves record every second). For docs/results.md.
 """
 import json
 import re
@@ -17,16 +17,19 @@ ROUNDS = 1
 OPTIONS = {"days": 7.0, "step": 60}
 TARGET = 'job="stoker",instance="127.0.0.1:9464"'
 RUN = configuration(
-    tiers={"data": emulated(), "fast": posix("fast"), "slow": posix("slow")}, loader="{type: prefetched, batch_size: 16, workers: 1}",
+    tiers={"data": emulated(), "fast": posix("fast"), "slow": posix("slow")},
+    loader="{type: prefetched, batch_size: 16, workers: 1}",
     training="{epochs: 3, threads: 1}", metrics="{sinks: [{type: prometheus, port: auto, linger: 0}]}",
     checkpoint="{type: burst_buffer, fast: fast, slow: slow, every_steps: 10}")
 
 
 def series_of(lab, rules):
-    """(name, labels, value) of a run's last state; and what the rules of whole runs make of them: another name, the run's label."""
+    """(name, labels, value) of a run's last state; and what the rules of whole runs make of them: another name, the
+    run's label."""
     _, folder = lab.train(RUN)
     text = (folder / "metrics.prom").read_text()
-    series = [(name, labels, float(value)) for name, labels, value in re.findall(r"^(\w+)(?:\{(.*)\})? (\S+)$", text, re.M)]
+    found = re.findall(r"^(\w+)(?:\{(.*)\})? (\S+)$", text, re.M)
+    series = [(name, labels, float(value)) for name, labels, value in found]
     (run_,) = [re.search('run="[^"]*"', labels)[0] for name, labels, _ in series if name == "stoker_run_info"]
     named = re.findall(r"record: (run:\S+)\n\s+expr: (\w+) \* on", rules)
     return series + [(record, f"{labels},{run_}" if labels else run_, value)
@@ -40,7 +43,8 @@ def write(path, series, times):
             head = f"{name}{{{TARGET}{',' + labels if labels else ''}}} "
             grows = re.search("_(total|sum|count|bucket)(:last)?$", name)
             file.write(f"# TYPE {name} unknown\n")
-            file.writelines(f"{head}{value * 1000 * i / len(times) if grows else value} {at}\n" for i, at in enumerate(times))
+            file.writelines(f"{head}{value * 1000 * i / len(times) if grows else value} {at}\n" for i,
+                            at in enumerate(times))
         file.write("# EOF\n")
 
 
@@ -58,8 +62,8 @@ def refresh(lab, prometheus, dashboard, begin, end):
     from dashboards_test import queries
     took = [(*ask(prometheus, target, begin, end), panel["title"]) for panel, target in queries(dashboard)]
     slowest = ", ".join(f"{title} {seconds:.2f} s" for seconds, _, title in sorted(took, reverse=True)[:3])
-    return {"s": sum(seconds for seconds, _, _ in took), "queries": len(took), "with an answer": sum(bool(n) for _, n, _ in took),
-            "slowest": slowest}
+    return {"s": sum(seconds for seconds, _, _ in took), "queries": len(took),
+            "with an answer": sum(bool(found) for _, found, _ in took), "slowest": slowest}
 
 
 def run(lab):
@@ -71,8 +75,8 @@ def run(lab):
     end = int(time.time()) // 7200 * 7200
     begin = end - int(lab.given.days * 86400)
     write(lab.folder / "samples", series, range(begin, end, lab.given.step))
-    output(PROMTOOL, "tsdb", "create-blocks-from", "--max-block-duration=240h", "openmetrics", "-q", lab.folder / "samples",
-           lab.folder / "prometheus")
+    output(PROMTOOL, "tsdb", "create-blocks-from", "--max-block-duration=240h", "openmetrics", "-q",
+           lab.folder / "samples", lab.folder / "prometheus")
     prometheus = Prometheus(lab.folder, "127.0.0.1:1")
     try:
         lab.measure(f"{len(series)} series, a sample every {lab.given.step} s for {lab.given.days:g} days", {

@@ -1,30 +1,27 @@
-"""What a save by torch.distributed.checkpoint costs a training of two gloo ranks: through stoker.dcp, and DCP's own ways.
+"""What a save by torch.distributed.checkpoint costs a training of two gloo ranks: by stoker.dcp, and DCP's own ways.
 
-The state is AlexNet's (102 classes) with Adam's, 689 MB, of which each rank has rows (FSDP2's sharding). Groups of steps (200
-ms in which the processor waits, then Adam's update) with a save, and without one, in turns; all ways in turns, too. The save
-stands after the first update, so that its copy may be made while the next step waits (as for a GPU), or before it (--place
-before), so that nothing overlaps. stall: of the call, and of the wait before the next update until the weights may change.
-lost: seconds of the group beside the waiting, less those of the group without a save. All files are synced.
-
---dir: on the disk. Needs torch 2.6 or newer (2.11 was measured). For docs/results.md, "Checkpoints".
+The state is AlexNet's (102 classes) with Adam's, 689 MB, of which each rank has rows (FSDP2's sharding). Groups of
+steps (200 ms in which the processor waits, then Adam's update) with a save and without one, and all ways, take turns.
+The save stands after the first update, so that its copy may be made while the next step waits (as for a GPU), or before
+it, so that nothing overlaps. stall: of the call, and until the weights may change. lost: of a group with a save beside
+one without. All files are synced. --dir: on the disk. Needs torch 2.6 or newer. For docs/results.md, "Checkpoints".
 """
 import json
 import os
 import statistics
 import sys
-import time
 import warnings
 
+import saving
 from checkpoint_peers import DCP, async_save
 from frame import TESTS, Measured, wheel
 
 ROUNDS = 10
 OPTIONS = {"scale": (1.0, "of the rows of every tensor"), "every": (5, "steps"), "step_ms": 200.0,
            "place": {"after": "the first update", "before": ""}}
-NOW = time.perf_counter
 SHAPES = ((64, 363), (64,), (192, 1600), (192,), (384, 1728), (384,), (256, 3456), (256,), (256, 2304), (256,),
           (4096, 9216), (4096,), (4096, 4096), (4096,), (102, 4096), (102,))
-OURS, FIGURES = "stoker.dcp", ("stall, ms", "lost per save, ms")
+OURS = "stoker.dcp"
 
 
 class Training:
@@ -54,38 +51,10 @@ class Training:
                 state[f"optimizer.{place}.{name}"] = sharded(self.optimizer.state[own][name])
         return state
 
-    def group(self, save, given):
-        """(stall, seconds beside the waiting) of some steps, of which the first has a save."""
-        import torch.distributed as dist
-        dist.barrier()
-        busy, stall, copied, written = 0, 0, None, None
-
-        def stalled(call):
-            nonlocal stall
-            begin = NOW()
-            result = call()
-            stall += NOW() - begin
-            return result
-        for number in range(given.every):
-            time.sleep(given.step_ms / 1e3)
-            begin = NOW()
-            if save and number == 0 and given.place == "before":
-                copied, written = stalled(lambda: save(self.state()))
-            if copied:
-                stalled(copied)
-                copied = None
-            self.optimizer.step()
-            if save and number == 0 and given.place == "after":
-                copied, written = stalled(lambda: save(self.state()))
-            busy += NOW() - begin
-        if written:
-            written()
-        return stall, busy
-
-
 def measure(rank, given, folder):
     import dcp_ranks
     import torch
+    import torch.distributed as dist
     import torch.distributed.checkpoint as dcp
 
     import stoker.dcp
@@ -97,11 +66,11 @@ def measure(rank, given, folder):
         for name, beside in DCP.items()}
     for number in range(given.rounds + 1):
         for name, save in ways.items():
-            order = (None, save) if number % 2 else (save, None)
-            took = {bool(one): training.group(one, given) for one in order}
+            dist.barrier()
+            got = saving.figures(number, given.every, given.step_ms, training.optimizer.step,
+                                 after=given.place == "after", save=lambda: save(training.state()))
             if number > 0:  # the first save pays for fresh memory, with each of them
-                lost = took[True][1] - took[False][1]
-                measured.add(name, dict(zip(FIGURES, (1e3 * took[True][0], 1e3 * lost))))
+                measured.add(name, got)
     assert writer.lost == 0, writer.last_error
     writer.close()
     if rank == 0:
@@ -116,9 +85,8 @@ def run(lab):
     warnings.filterwarnings("ignore")
     print(dcp_ranks.in_ranks(2, measure, lab.given, str(lab.folder), patience_s=1e5))
     got = Measured(json.loads((lab.folder / "measured.json").read_text()))
-    lab.keep(f"rank 0 of 2, a save every {lab.given.every} steps of {lab.given.step_ms:g} ms, {lab.given.place} the update",
-             got, OURS)
-    for figure in FIGURES:
+    lab.keep(f"rank 0 of 2, a save {lab.given.place} the update", got, OURS)
+    for figure in got[OURS]:
         best = min((name for name in got if name != OURS), key=lambda name: got.median(name, figure))
         share = got.median(OURS, figure) / got.median(best, figure)
         tenth = [f"{name} {statistics.quantiles(of[figure], n=10, method='inclusive')[8]:.1f}"

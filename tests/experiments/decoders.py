@@ -1,10 +1,8 @@
-"""What one image costs one thread, from the bytes of its file to 224 x 224 pixels: our decoder, libjpeg-turbo's and OpenCV's.
+"""What one image costs one thread, from the bytes of its file to 224 x 224 pixels: ours, libjpeg-turbo's, OpenCV's.
 
-`stoker bench decode` of the decoders with each of some settings, in turns, with the files in memory. With `random crop` (scale
-0.08 to 1, with flip) ours decodes only what the crop needs; `whole image` is its crop of all of it. For docs/results.md.
+`stoker bench decode` of the decoders with each of some settings, with the files in memory. With `random crop` (scale
+0.08 to 1, with flip) ours decodes only what the crop needs; `whole image` is a crop of all of it. For docs/results.md.
 """
-import re
-
 from stoker import MINI, SOURCE
 
 ROUNDS = 7
@@ -24,7 +22,6 @@ def decode(lab, decoder, settings):
 
 
 def run(lab):
-    for name, settings in SETTINGS.items():
-        if re.search(lab.given.only, name):
-            lab.measure(name, {decoder: lambda decoder=decoder: decode(lab, decoder, settings) for decoder in DECODERS
-                               if decoder != "opencv" or name in ("resize", "float32", "antialias")}, reference="turbojpeg")
+    for name in lab.chosen(SETTINGS):
+        lab.measure(name, {decoder: lambda decoder=decoder: decode(lab, decoder, SETTINGS[name]) for decoder in DECODERS
+                           if decoder != "opencv" or name in ("resize", "float32", "antialias")}, reference="turbojpeg")

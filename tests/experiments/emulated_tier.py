@@ -1,13 +1,13 @@
-"""The emulated tier against its own profile: reads of 1 MiB and of 4 KiB at random places, and writes of 1 MiB.
+"""The emulated tier against its own profile, and (--disk) beside a disk that is really slow.
 
-`stoker bench storage` by 1 to 16 threads, and by two processes that share the device. Printed is the deviation from what the
-profile's figures give, min(n / (L + t), queue_depth / L, 1 / (seek / queue_depth + t)) operations/s of n threads. The inner tier
-lies in memory. A line that overran has no meaning for the emulator: this machine is too slow for that device.
+`stoker bench storage`, reads of 1 MiB and of 4 KiB at random places and writes of 1 MiB, by 1 to 16 threads, and by two
+processes that share the device. n threads should get min(n / (L + t), queue_depth / L, 1 / (seek / queue_depth + t))
+operations/s. A line that overran has no meaning: this machine is too slow for that device.
 
---disk: beside a disk that is really slow, as root: a file system on a loop device that a cgroup slows down to hdd's 163 MB/s
-read, 133.1 MB/s written, and C = 1 / (seek / queue_depth + 112 KB / 163 MB/s) requests/s. That lets one request after the other
-through, and adds no latency; the emulated device of the same nature has queue depth 1, no latency, and a seek of what is left
-of 1 / C after the bytes. Cold reads of files of 112 KB, and a checkpoint's worth of direct writes. For
+The disk, as root: a file system on a loop device that a cgroup slows down to hdd's 163 MB/s read, 133.1 MB/s written,
+and C = 1 / (seek / queue_depth + 112 KB / 163 MB/s) requests/s. That lets one request after the other through, and adds
+no latency; the emulated device of the same nature has queue depth 1, no latency, and a seek of what is left of 1 / C
+after the bytes. Cold reads of files of 112 KB, and a checkpoint's worth of direct writes. For
 docs/notes/emulated-tier.md.
 """
 import contextlib
@@ -23,9 +23,10 @@ from stoker import SOURCE, STOKER, configuration, flow, posix
 
 BESIDE = "/dev/shm"
 ROUNDS = 1
-OPTIONS = {"profiles": ["hdd", "ssd", "optane", "lustre", "nfs", "s3-like"], "threads": [1, 2, 4, 8, 16], "seconds": 2.0,
-           "disk": False, "files": (800, "that the disk holds"), "mib": (672, "of the checkpoint")}
-KINDS = {"bandwidth": ("read", "random", 1 << 20), "iops": ("read", "random", 4096), "write": ("write", "sequential", 1 << 20)}
+OPTIONS = {"profiles": ["hdd", "ssd", "optane", "lustre", "nfs", "s3-like"], "threads": [1, 2, 4, 8, 16],
+           "seconds": 2.0, "disk": False, "files": (800, "that the disk holds"), "mib": (672, "of the checkpoint")}
+KINDS = {"bandwidth": ("read", "random", 1 << 20), "iops": ("read", "random", 4096),
+         "write": ("write", "sequential", 1 << 20)}
 COLUMNS = ("read_mb_per_s", "write_mb_per_s", "read_latency_ms", "write_latency_ms", "metadata_latency_ms", "seek_ms",
            "queue_depth", "latency_sigma", "stream_mb_per_s")
 SIZE = 112_000
@@ -52,9 +53,11 @@ def operate(lab, profile, kind, threads, processes):
     seconds, figures = lab.given.seconds * (3 if processes > 1 else 1), figures_of(profile)
     wanted = expected(figures, op, size, threads)
     block = max(4, min((64 << 20) // size, int(1.5 * seconds * wanted / threads))) * size
-    words = [STOKER, "bench", "storage", f"{profile}.yaml", "data", "--op", op, "--pattern", pattern, "--transfer-size", size,
+    words = [STOKER, "bench", "storage", f"{profile}.yaml", "data", "--op", op, "--pattern", pattern, "--transfer-size",
+             size,
              "--block-size", block, "--threads", threads // processes, "--seconds", seconds, "--rounds", 1, "--json"]
-    running = [subprocess.Popen(list(map(str, words)), cwd=lab.folder, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    running = [subprocess.Popen(list(map(str, words)), cwd=lab.folder, stdout=subprocess.PIPE,
+                                text=True) for _ in range(processes)]
     said = [json.loads(process.communicate()[0]) for process in running]
     rounds = [one["results"][0]["rounds"][-1] for one in said]
     rate = sum(one["transfers"] / one["seconds"] for one in rounds)
@@ -70,9 +73,8 @@ def against_itself(lab):
         for kind in KINDS:
             for threads, processes in [(n, 1) for n in lab.given.threads] + [(2, 2), (8, 2)]:
                 name = f"{profile}, {kind}, {f'{processes} x ' * (processes > 1)}{threads // processes} threads"
-                cells[name] = lambda of=(profile, kind, threads, processes): operate(lab, *of)
-    chosen = {name: cell for name, cell in cells.items() if re.search(lab.given.only, name)}
-    got = lab.measure("operations", chosen, wide=True)
+                cells[name] = profile, kind, threads, processes
+    got = lab.measure("operations", lab.each(cells, operate), wide=True)
     off = [(abs(got.median(name, "off %")), name) for name in got if not any(got[name]["overran"])]
     lab.say("furthest off of what did not overrun: {:.2f} % ({})".format(*max(off)) if off else "all lines overran")
 
@@ -92,7 +94,8 @@ def against_a_disk(lab, stack):
                                      wbps=1e6 * hdd["write_mb_per_s"], riops=per_s, wiops=per_s))
     direct = lambda root: flow(type="direct", root=root)
     tiers = {"disk": (posix(mount / "data"), direct(mount), slow.words())} | {
-        name: (*(flow(type="emulated", **figures, inner=inner) for inner in (posix(memory / "data"), direct(memory))), [])
+        name: (*(flow(type="emulated", **figures, inner=inner) for inner in (posix(memory / "data"), direct(memory))),
+               [])
         for name, figures in (("emulated alike", alike), ("profile hdd", hdd))}
 
     def reads(name, threads):
@@ -104,12 +107,14 @@ def against_a_disk(lab, stack):
 
     def writes(name):
         (lab.folder / "disk.yaml").write_text(configuration({"data": tiers[name][1]}))
-        got = lab.json("bench", "storage", "disk.yaml", "data", "--op=write", "--threads=1", f"--block-size={given.mib}MiB",
+        got = lab.json("bench", "storage", "disk.yaml", "data", "--op=write", "--threads=1",
+                       f"--block-size={given.mib}MiB",
                        "--transfer-size=8MiB", "--rounds=1", "--fsync", before=tiers[name][2])
         return {"s": got["results"][0]["rounds"][-1]["seconds"]}
     lab.say(f"throttle: {per_s:.1f} requests/s; emulated alike: {alike}")
     for threads in [threads for threads in given.threads if threads <= 8]:
-        lab.measure(f"{threads} threads", {name: lambda name=name: reads(name, threads) for name in tiers}, reference="disk")
+        lab.measure(f"{threads} threads", {name: lambda name=name: reads(name, threads) for name in tiers},
+                    reference="disk")
     lab.measure(f"{given.mib} MiB written and synced", {
         name: lambda name=name: writes(name) for name in ("disk", "emulated alike")}, reference="disk")
 

@@ -1,8 +1,8 @@
-"""The frame of all experiments: their arguments, rounds in turns, medians, tables and JSON. README.md says how to write one.
+"""The frame of all experiments: their arguments, rounds in turns, medians, tables and JSON. See README.md.
 
 An experiment is a module of this folder with `run(lab)`. Its docstring says what it measures; the first line is what
-`run.py --list` prints. OPTIONS has its own options with their defaults, ROUNDS the number of rounds, BESIDE the folder in
-which its temporary one is made, and WORDS what words behind the options mean.
+`run.py --list` prints. OPTIONS has its own options with their defaults, ROUNDS the number of rounds, BESIDE the folder
+in which its temporary one is made, and WORDS what words behind the options mean.
 """
 import argparse
 import contextlib
@@ -14,12 +14,13 @@ import os
 import pathlib
 import platform
 import random
+import re
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from statistics import median
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent
@@ -35,10 +36,6 @@ class CannotMeasure(Exception):
 
 # What makes a variant be left out, and named. Anything else is a mistake of the experiment's.
 FAILURES = (CannotMeasure, ImportError, OSError, AssertionError, RuntimeError, SystemExit, subprocess.SubprocessError)
-
-
-def median(values):
-    return statistics.median(values)
 
 
 def short(value):
@@ -77,15 +74,11 @@ class Measured(dict):
             for figure, value in figures.items():
                 self.setdefault(variant, {}).setdefault(figure, []).append(value)
 
-    def figures(self):
-        return list(dict.fromkeys(figure for of in self.values() for figure in of))
-
     def values_of(self, variant, figure):
         return [value for value in self.get(variant, {}).get(figure, []) if value is not None]
 
     def median(self, variant, figure):
-        values = self.values_of(variant, figure)
-        return median(values) if values else None
+        return median(self.values_of(variant, figure) or [math.nan])
 
     def ratios(self, variant, reference, figure):
         """Round by round."""
@@ -101,6 +94,14 @@ class Lab:
         self.record = {"experiment": name, "options": {key: str(value) for key, value in vars(given).items()},
                        "conditions": conditions(), "measured": [], "tables": [], "notes": [], "failed": []}
 
+    def chosen(self, names):
+        """Those that --only names."""
+        return [name for name in names if re.search(self.given.only, name)]
+
+    def each(self, cases, function):
+        """Variants for measure(): function(lab, *case) of each case that --only names."""
+        return {name: lambda name=name: function(self, *cases[name]) for name in self.chosen(cases)}
+
     def say(self, text):
         print(text, flush=True)
         self.record["notes"].append(text)
@@ -111,8 +112,9 @@ class Lab:
         self.record["failed"].append({"what": what, "why": str(why)})
 
     def measure(self, what, variants, *, rounds=None, warm_up=0, reference=None, wide=False, shuffle=False, show=True):
-        """Calls every variant once a round, forwards and backwards in turns, or in an order of the seed's (shuffle), and
-        prints what they gave. A variant gives {figure: value}, or a list of these. Rounds of warm_up do not count."""
+        """Calls every variant once a round, forwards and backwards in turns, or in an order of the seed's (shuffle),
+        and prints what they gave. A variant gives {figure: value}, or a list of these. Rounds of warm_up do not
+        count."""
         rounds, measured, alive = rounds or self.given.rounds, Measured(), dict(variants)
         with contextlib.suppress(KeyboardInterrupt):  # what there is by then is printed
             for number in range(-warm_up, rounds):
@@ -142,14 +144,15 @@ class Lab:
         """A table of each figure with the ratio to the reference, or (wide) one table with a row for each variant."""
         if not measured:
             return
-        figures = measured.figures()
+        figures = list(dict.fromkeys(figure for of in measured.values() for figure in of))
         if wide:
             print(f"\n{what}".rstrip())
             print_columns([["", *figures], *([name, *(spread(measured[name].get(figure, [])) for figure in figures)]
                                              for name in measured)])
             return
         for figure in figures:
-            ratio = f"ratio to {reference}" if any(measured.ratios(name, reference, figure) for name in measured) else ""
+            compared = any(measured.ratios(name, reference, figure) for name in measured)
+            ratio = f"ratio to {reference}" if compared else ""
             rows = [[f"\n{what + ', ' if what else ''}{figure}", "least", "median", "most", ratio]]
             for name in measured:
                 values = measured.values_of(name, figure)
@@ -186,8 +189,10 @@ class Lab:
 
     def child(self, function, *arguments, python=None, env=()):
         """What a function of the experiment's module gives in a Python process of its own."""
-        words = [python or sys.executable, "-B", HERE / "run.py", "--child", self.name, function.__name__, json.dumps(arguments)]
-        done = subprocess.run(list(map(str, words)), env={**os.environ, **dict(env)}, capture_output=True, text=True, check=False)
+        words = [python or sys.executable, "-B", HERE / "run.py", "--child", self.name, function.__name__,
+                 json.dumps(arguments)]
+        done = subprocess.run(list(map(str, words)), env={**os.environ, **dict(env)}, capture_output=True, text=True,
+                              check=False)
         if done.returncode:
             raise CannotMeasure(f"exit code {done.returncode}: {done.stderr.strip()[-300:]}")
         return json.loads(done.stdout.splitlines()[-1])
@@ -200,10 +205,10 @@ def explain(error):
 
 
 def conditions():
-    cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
-                if line.startswith("model name")), platform.machine())
-    return {"cpu": cpu, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release(), "load": os.getloadavg()[0],
-            "memory_mb": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000, "program": STOKER}
+    cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    return {"cpu": cpu[1] if cpu else platform.machine(), "cores": len(os.sched_getaffinity(0)),
+            "kernel": platform.release(), "load": os.getloadavg()[0], "program": STOKER,
+            "memory_mb": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000}
 
 
 def timed(call):
@@ -271,9 +276,11 @@ def add_option(parser, name, default):
 
 
 def arguments(name, module, words):
-    parser = argparse.ArgumentParser(f"run.py {name}", description=module.__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(f"run.py {name}", description=module.__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=getattr(module, "ROUNDS", 3), help="each variant once in each")
-    parser.add_argument("--only", default="", help="what has this regular expression in its name, where there are several")
+    parser.add_argument("--only", default="",
+                        help="what has this regular expression in its name, where there are several")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--dir", default=getattr(module, "BESIDE", None), help="where the temporary folder is made")
     parser.add_argument("--json", type=pathlib.Path, help="writes all values into this file")

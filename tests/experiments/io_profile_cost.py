@@ -6,12 +6,11 @@
   training   AlexNet (67 pixels) on the processor, JPEG files from the page cache; one session over all of the run
   cache      reads alone from the page cache, where a file costs some microseconds; a session every five steps
 
-For each session of a second and more, the bytes of its reads beside rchar of /proc/PID/io, which this program looks at every
-2 ms. For docs/results.md, "The I/O profiler".
+For each session of a second and more, the bytes of its reads beside rchar of /proc/PID/io, which this program looks at
+every 2 ms. For docs/results.md, "The I/O profiler".
 """
 import bisect
 import pathlib
-import re
 import threading
 import time
 
@@ -23,7 +22,8 @@ OPTIONS = {"steps": (1.0, "of a case's steps, this part"), "samples": 12800}
 EVERY_FIVE = "metrics.io_profile={every_steps: 5, steps: 5}"
 ALL = "metrics.io_profile={every_steps: 1000000, steps: 1000000}"
 EVERY_S = 0.002  # between two looks of the observer
-STREAM = {"device": "{type: emulated, images_per_s: 10000000}", "decoder": "{type: discard}", "optimizer": "{type: sgd, lr: 0.01}",
+STREAM = {"device": "{type: emulated, images_per_s: 10000000}", "decoder": "{type: discard}",
+          "optimizer": "{type: sgd, lr: 0.01}",
           "loader": "{type: prefetched, batch_size: 128, workers: 16, prefetch_batches: 10}"}
 TRAINING = {"decoder": "{type: jpeg, size: 67}", "loader": "{type: prefetched, batch_size: 32, workers: 1}",
             "model": "{type: alexnet}", "optimizer": "{type: sgd, lr: 0.001}"}
@@ -38,8 +38,10 @@ def write(lab, case):
     tier = flow(type="posix", read="tensorflow", root=lab.folder / "data")
     tier = flow(type="emulated", **figures, inner=tier) if figures else tier
     (lab.folder / "config.yaml").write_text(configuration(
-        {"data": tier}, dataset="{type: image_folder, storage: data, split: {test_fraction: 0}}", evaluation="{enabled: false}",
-        training=f"{{epochs: 1000, max_steps: {max(5, round(steps * lab.given.steps))}}}", metrics="{every_steps: 5}", **sections))
+        {"data": tier}, dataset="{type: image_folder, storage: data, split: {test_fraction: 0}}",
+        evaluation="{enabled: false}",
+        training=f"{{epochs: 1000, max_steps: {max(5, round(steps * lab.given.steps))}}}", metrics="{every_steps: 5}",
+        **sections))
 
 
 def train(lab, *switch):
@@ -82,14 +84,14 @@ def compare_sessions(lab, case):
             read = profile["posix"]["bytes_read"] + profile["stdio"]["bytes_read"]
             ratios.append(read / (observer.read_until(begin + seconds) - observer.read_until(begin)))
             rates.append(1e-6 * read / seconds)
-    lab.say(f"{case}: {len(ratios)} sessions of a second or more, {spread(rates)} MB/s; over the kernel's count {spread(ratios)}")
+    lab.say(f"{case}: {len(ratios)} sessions of a second or more, {spread(rates)} MB/s; over the kernel's count "
+            f"{spread(ratios)}")
 
 
 def run(lab):
     lab.stoker("dataset", "synth", "data", f"--samples={lab.given.samples}", "--median-bytes=76000")
-    for case in CASES:
-        if re.search(lab.given.only, case):
-            write(lab, case)
-            lab.measure(case, {"without": lambda: train(lab), "with": lambda: train(lab, CASES[case][3])}, reference="without",
-                        warm_up=1)
-            compare_sessions(lab, case)
+    for case in lab.chosen(CASES):
+        write(lab, case)
+        lab.measure(case, {"without": lambda: train(lab), "with": lambda: train(lab, CASES[case][3])},
+                    reference="without", warm_up=1)
+        compare_sessions(lab, case)

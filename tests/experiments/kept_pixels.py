@@ -1,7 +1,8 @@
 """What one thread takes to bring decoded pixels (224 x 224) into batches, beside plain copies of as many bytes.
 
-`stoker bench loader` with one worker, from pixels kept in memory (`decoded`) and in a file (`packed`, mapped and copied), all in
-the page cache; and NumPy's copy of the same blocks in random order. For docs/notes/decoding.md, "Copying kept pixels".
+`stoker bench loader` with one worker, from pixels kept in memory (`decoded`) and in a file (`packed`, mapped and
+copied), all in the page cache; and NumPy's copy of the same blocks in random order. For docs/notes/decoding.md,
+"Copying kept pixels".
 """
 import time
 
@@ -12,7 +13,8 @@ OPTIONS = {"samples": 4000}
 SAMPLE = 224 * 224 * 3
 DECODED = "{type: decoded, limit: 64GiB, inner: {type: synthetic, unique: 64, test_samples: 0, samples: COUNT}}"
 WAYS = {"decoded": (DECODED, ""), "packed, mapped": ("{type: packed, storage: data}", ""),
-        "packed, copied": ("{type: packed, storage: data, access: copy}", ""), "decoded, flipped": (DECODED, ", augment: {flip: true}")}
+        "packed, copied": ("{type: packed, storage: data, access: copy}", ""),
+        "decoded, flipped": (DECODED, ", augment: {flip: true}")}
 
 
 def copy(lab):
@@ -35,8 +37,8 @@ def load(lab, dataset, decoder):
 
 def run(lab):
     (lab.folder / "kept.yaml").write_text(configuration(
-        {"data": posix("packed")}, dataset=f"{{type: synthetic, unique: 64, test_samples: 0, samples: {lab.given.samples}}}",
+        {"data": posix("packed")},
+        dataset=f"{{type: synthetic, unique: 64, test_samples: 0, samples: {lab.given.samples}}}",
         decoder="{type: turbojpeg, size: 224}", loader="{type: prefetched, batch_size: 128, workers: 1}"))
     lab.stoker("dataset", "convert", "kept.yaml", "packed", "--format", "packed", "--no-verify")
-    lab.measure("", {"copy by NumPy": lambda: copy(lab), **{
-        name: lambda way=way: load(lab, *way) for name, way in WAYS.items()}}, reference="copy by NumPy")
+    lab.measure("", {"copy by NumPy": lambda: copy(lab)} | lab.each(WAYS, load), reference="copy by NumPy")

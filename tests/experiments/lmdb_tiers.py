@@ -1,7 +1,7 @@
 """LMDB's readers under many ranks, cold, on the disk, on a throttled loop device, and on mounted emulated tiers.
 
-With records of 3 KB and of 192 KB: makes the databases, then runs `stoker bench lmdb` on each and prints its tables. As root.
-Debian: fuse3, mount, e2fsprogs. For docs/results.md and configs/paper/README.md.
+With records of 3 KB and of 192 KB: makes the databases, then runs `stoker bench lmdb` on each and prints its tables. As
+root. Debian: fuse3, mount, e2fsprogs. For docs/results.md and configs/paper/README.md.
 """
 import contextlib
 import os
@@ -21,7 +21,7 @@ LOOP_MB_PER_S, LOOP_IOPS = 160, 2000
 def config(path, root, kind):
     side, batch, rate = KINDS[kind]
     path.write_text(
-        f"run: {{name: lmdb, seed: 1}}\ndevice: {{type: emulated, images_per_s: {rate}}}\nstorage:\n  data: {posix(root)}\n"
+        f"run: {{name: lmdb}}\ndevice: {{type: emulated, images_per_s: {rate}}}\nstorage: {{data: {posix(root)}}}\n"
         f"dataset: {{type: lmdb, storage: data, train: '{kind}/*train*/data.mdb', test: '{kind}/*test*/data.mdb', "
         f"classes: {kind}/classes.txt}}\ndecoder: {{type: raw, height: {side}, width: {side}, size: {side}}}\n"
         f"loader: {{type: lmdbio, batch_size: {batch}, workers: 1, node_size: 2}}\nmodel: {{type: linear}}\n"
@@ -41,7 +41,8 @@ def place(lab, where):
             output("cp", "-r", *data.iterdir(), at)
             os.sync()
             with group("lmdb", os.stat(device).st_rdev, rbps=LOOP_MB_PER_S * 1e6, riops=LOOP_IOPS) as limited:
-                yield at, f"ext4 on {device}, throttled to {LOOP_MB_PER_S} MB/s, {LOOP_IOPS} requests/s", limited.words()
+                what = f"ext4 on {device}, throttled to {LOOP_MB_PER_S} MB/s, {LOOP_IOPS} requests/s"
+                yield at, what, limited.words()
     else:
         with mounted_tier(at, flow(type="emulated", profile=where, inner=posix(data))):
             yield at, f"EMULATED {where}, mounted by stoker mount (mode cached)", []
@@ -52,7 +53,8 @@ def run(lab):
     ranks, steps = ("1,2,4,8", 32) if given.full else (given.ranks, 8)
     for kind in given.kinds:
         side, batch, _ = KINDS[kind]
-        lab.stoker("dataset", "synth", f"data/{kind}", "--kind=datum", f"--size={side}", f"--samples={batch * steps}", "--classes=10")
+        lab.stoker("dataset", "synth", f"data/{kind}", "--kind=datum", f"--size={side}", f"--samples={batch * steps}",
+                   "--classes=10")
         # The index is made here, for a mounted tier is read-only.
         lab.stoker("dataset", "inspect", config(lab.folder / "index.yaml", lab.folder / "data", kind), "--samples=1",
                    "loader={type: sync}")
@@ -62,7 +64,7 @@ def run(lab):
                 for kind in given.kinds:
                     path = config(lab.folder / f"{where}-{kind}.yaml", root, kind)
                     lab.say(f"\n## {kind} records, {what}\n\n" + lab.stoker(
-                        "bench", "lmdb", path, f"--ranks={ranks}", f"--readers={given.readers}", f"--rounds={given.rounds}",
-                        f"--steps={steps}", *given.words, before=before).stdout)
+                        "bench", "lmdb", path, f"--ranks={ranks}", f"--readers={given.readers}",
+                        f"--rounds={given.rounds}", f"--steps={steps}", *given.words, before=before).stdout)
         except FAILURES as error:
             lab.left_out(where, error)

@@ -1,21 +1,20 @@
 """Safetensors files to tensors: stoker.load_safetensors and `stoker bench load` beside other loaders, and beside fio.
 
-The others: safetensors, Run:ai's streamer, fastsafetensors (nogds=True) and InstantTensor, which needs a GPU. Each reading is a
-process of its own, in which everything was imported before the clock starts. It ends when every tensor is there and a byte of
-each of its pages was read: a mapped file is not read before. Cold: evicted, and at most 3 % of it is in the page cache right
-before the clock starts; warm: at least 97 %. Before it each process writes to as much memory as it will need, and gives it
-back: the host of a virtual machine may take seconds to find memory that was never used. Then each tensor is compared with the
-file, at its begin and end. The file is that of a set of checkpoints, which `stoker bench load` also reads as one: with its
-checksums. fio: 32 requests of 1 MiB in flight past the page cache, also when warm.
-
---dir: on the disk that is to be measured. --python: one that has the loaders (peers/setup.sh FOLDER load makes it); who is not
-in it is left out. For docs/results.md and docs/python.md.
+The others: safetensors, Run:ai's streamer, fastsafetensors (nogds=True) and InstantTensor, which needs a GPU. Each
+reading is a process of its own, in which everything was imported before the clock starts. It ends when every tensor is
+there and a byte of each of its pages was read. Cold: evicted, and at most 3 % of it is in the page cache right before
+the clock starts; warm: at least 97 %. Before it each process writes to as much memory as it will need, and gives it
+back: the host of a virtual machine may take seconds to find memory that was never used. Then each tensor is compared.
+The file is that of a set of checkpoints, which `stoker bench load` also reads as one, with its checksums. fio: 32
+requests of 1 MiB in flight past the page cache, also when warm. --dir: on the disk. --python: one that has the loaders
+(peers/setup.sh FOLDER load). For docs/results.md and docs/python.md.
 """
 import json
 import mmap
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import time
 
@@ -24,7 +23,6 @@ from machine import output
 
 ROUNDS = 5
 OPTIONS = {"gb": [1.0, 8.0], "states": ["cold", "warm"], "device": "cpu", "python": sys.executable}
-PIECE = 64 << 20
 
 
 # Each imports what it needs, and gives a function that makes a dict of tensors, and keeps alive what they lie in.
@@ -47,7 +45,8 @@ def by_runai(path, device):
     def load():
         streamer = SafetensorsStreamer().__enter__()
         streamer.stream_file(path)
-        return {name: tensor if device == "cpu" else tensor.to(device) for name, tensor in streamer.get_tensors()}, streamer
+        return {name: tensor if device == "cpu" else tensor.to(device) for name,
+                tensor in streamer.get_tensors()}, streamer
     return load
 
 
@@ -78,26 +77,21 @@ LOADERS = {"safetensors load_file": by_safetensors, "stoker.load_safetensors": b
 
 def make_file(path, gigabytes):
     """Matrices of a transformer in bfloat16, small tensors between, and bytes that no file system makes smaller."""
-    header, end, number = {}, 0, 0
-    while end < gigabytes * 1e9:
-        columns = min(4096, max(1, int(gigabytes * 1e9 - end) // (2 * 8192)))
-        for name, shape in (("weight", [8192, columns]), ("norm", [4096])):
-            size = 2 * shape[0] * (shape[1] if len(shape) > 1 else 1)
-            header[f"layers.{number}.{name}"] = {"dtype": "BF16", "shape": shape, "data_offsets": [end, end + size]}
-            end += size
-        number += 1
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    noise = os.urandom(PIECE)
-    with open(path, "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for number, begin in enumerate(range(0, end, PIECE)):
-            turn = 4099 * number % PIECE
-            file.write((noise[turn:] + noise[:turn])[:min(PIECE, end - begin)])
+    import torch
+    from safetensors.torch import save_file
+    tensors, left = {}, int(gigabytes * 1e9)
+    while left > 0:
+        columns = min(4096, max(1, left // (2 * 8192)))
+        for name, shape in (("weight", (8192, columns)), ("norm", (4096,))):
+            noise = torch.randint(-2**15, 2**15, shape, dtype=torch.int16)
+            tensors[f"layers.{len(tensors) // 2}.{name}"] = noise.view(torch.bfloat16)
+            left -= 2 * noise.numel()
+    save_file(tensors, path)
 
 
 def find_memory(size):
-    """Writes to as much memory and gives it back; again after a slow time, for the kernel need not give the same next."""
+    """Writes to as much memory and gives it back; again after a slow time, for the kernel need not give the same
+    next."""
     for _ in range(2):
         begin = time.perf_counter()
         with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
@@ -110,12 +104,7 @@ def find_memory(size):
 
 def prepare(path, state):
     """Makes the page cache so."""
-    if state == "cold":
-        evict(path)
-        return
-    with open(path, "rb", buffering=0) as file:
-        while file.read(PIECE):
-            pass
+    evict(path) if state == "cold" else subprocess.run(["cat", path], check=True, stdout=subprocess.DEVNULL)
 
 
 def prove(path, state):
@@ -125,21 +114,13 @@ def prove(path, state):
 
 
 def compare(path, tensors):
-    """Each tensor's first and last bytes with those of the file."""
+    """With what safetensors reads, bit by bit."""
     import torch
-    with open(path, "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-        header.pop("__metadata__", None)
-        assert set(tensors) == set(header), "other tensors than the file's"
-        for name, entry in header.items():
-            begin, end = entry["data_offsets"]
-            bits = tensors[name].detach().reshape(-1).view(torch.uint8)
-            assert bits.numel() == end - begin, name
-            for at in {0, max(0, end - begin - 4096)}:
-                file.seek(8 + length + begin + at)
-                expected = file.read(min(4096, end - begin - at))
-                assert bytes(bits[at:at + len(expected)].cpu().tolist()) == expected, name
+    from safetensors import safe_open
+    with safe_open(path, "pt") as file:
+        assert set(tensors) == set(file.keys()), "other tensors than the file's"
+        for name, tensor in tensors.items():
+            assert torch.equal(tensor.detach().cpu().view(torch.int16), file.get_tensor(name).view(torch.int16)), name
 
 
 def read(name, path, state, device):
@@ -167,21 +148,24 @@ def by_bench(lab, files, state):
     for file in pathlib.Path(files).glob("*.safetensors") if os.path.isdir(files) else [files]:
         prepare(file, state)
         prove(file, state)
-    return lab.json("bench", "load", files, "--rounds", 1, *["--cold"] * (state == "cold"))["results"][0]["seconds"]["median"]
+    return lab.json("bench", "load", files, "--rounds", 1,
+                    *["--cold"] * (state == "cold"))["results"][0]["seconds"]["median"]
 
 
 def by_fio(path, state):
     prepare(path, state)
     size = os.path.getsize(path)
-    report = output("fio", "--name=x", "--rw=read", "--bs=1m", f"--size={size >> 20 << 20}", f"--filename={path}", "--direct=1",
-                    "--readonly", "--ioengine=io_uring", "--iodepth=32", "--fixedbufs", "--output-format=json", "--invalidate=0")
+    report = output("fio", "--name=x", "--rw=read", "--bs=1m", f"--size={size >> 20 << 20}", f"--filename={path}",
+                    "--direct=1",
+                    "--readonly", "--ioengine=io_uring", "--iodepth=32", "--fixedbufs", "--output-format=json",
+                    "--invalidate=0")
     return size / json.loads(report[report.index("{"):])["jobs"][0]["read"]["bw_bytes"]
 
 
 def run(lab):
     device, python = lab.given.device, lab.given.python
     for gigabytes in lab.given.gb:
-        make_file(lab.folder / "plain.safetensors", gigabytes)
+        lab.child(make_file, str(lab.folder / "plain.safetensors"), gigabytes, python=python)
         place = lab.folder / f"{gigabytes:g}gb"
         lab.stoker("checkpoint", "import", "plain.safetensors", place)
         (lab.folder / "plain.safetensors").unlink()
@@ -193,6 +177,7 @@ def run(lab):
                      "the same of the set": lambda: by_bench(lab, os.path.dirname(path), state)}
             got = lab.measure(f"{gigabytes:g} GB, {state}, to {device}", {
                 name: lambda way=way: {"GB/s": 1e-9 * os.path.getsize(path) / way()} for name, way in ways.items()
-                if re.search(lab.given.only, name) or name in ("safetensors load_file", "fio")}, reference="safetensors load_file")
+                if re.search(lab.given.only, name) or name in ("safetensors load_file", "fio")},
+                              reference="safetensors load_file")
             if "fio" in got:
                 lab.show("beside fio", got, "fio")

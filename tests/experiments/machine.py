@@ -1,4 +1,5 @@
-"""What experiments make of the machine, and take away again: slow disks, limited groups of processes, mounted tiers. As root."""
+"""What experiments make of the machine, and take away again: slow disks, limited groups of processes, mounted tiers. As
+root."""
 import contextlib
 import os
 import pathlib

@@ -19,8 +19,8 @@ OPTIONS = {"runs": 10_000}
 
 
 def make(lab):
-    _, run_ = lab.train(SOURCE / "configs/quickstart.yaml", f"storage.data.root={SOURCE}/datasets/caltech101-mini", "run.dir=one",
-                        "training.max_steps=16", "device={type: emulated, step_ms: 1}",
+    _, run_ = lab.train(SOURCE / "configs/quickstart.yaml", f"storage.data.root={SOURCE}/datasets/caltech101-mini",
+                        "run.dir=one", "training.max_steps=16", "device={type: emulated, step_ms: 1}",
                         "metrics={every_steps: 4, sinks: [{type: csv}]}")
     config = (run_ / "config.yaml").read_text()
     for i in range(lab.given.runs):
@@ -48,11 +48,10 @@ def ask(url, tags):
 
 def run(lab):
     make(lab)
-    chosen = {min(count, lab.given.runs): None for count in (25, 100, 200, 400)}
-    lab.measure(f"commands, of {lab.given.runs} runs", {
-        "runs, first": lambda: command(lab, "runs", "many", "--json"), "runs, again": lambda: command(lab, "runs", "many", "--json"),
-        **{f"report of {count}": lambda count=count: command(
-            lab, "report", *(f"many/run-{i}" for i in range(count)), "--output", "o.html") for count in chosen}}, wide=True)
+    how = {f"runs, {when}": ("runs", "many", "--json") for when in ("first", "again")}
+    how |= {f"report of {count}": ("report", *(f"many/run-{i}" for i in range(count)), "--output", "o.html")
+            for count in (25, 100, 200, 400) if count <= lab.given.runs}
+    lab.measure(f"commands, of {lab.given.runs} runs", lab.each(how, command), wide=True)
     server, tags = Process(["serve", "many"], lab.folder), [""]
     try:
         url = server.until(lambda: re.search(r"http://\S+", server.output))[0] + "api/runs"

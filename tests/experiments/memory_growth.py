@@ -1,20 +1,22 @@
 """Does a run grow? Resident memory of small trainings, with an evaluation after every fifth step, in eight settings.
 
-Of each: the resident megabytes, without those of files, at the begin of its second fifth and at its end, and the slope between
-them by least squares: megabytes an hour of a run of five steps a second. For docs/promises.md and docs/notes/cpu-steps.md.
+Of each: the resident megabytes, without those of files, at the begin of its second fifth and at its end, and the slope
+between them by least squares: megabytes an hour of a run of five steps a second. For docs/promises.md and
+docs/notes/cpu-steps.md.
 """
 import concurrent.futures
 import pathlib
 import re
 import signal
+import statistics
 import time
 
 from stoker import Process, configuration, emulated, posix, read_summary
 
 ROUNDS = 1
 OPTIONS = {"minutes": 10.0, "at_once": 2}
-SINKS = ("[{type: csv}, {type: jsonl}, {type: timeline, seconds: 1}, {type: timelogger}, {type: trace}, {type: tensorboard}, "
-         "{type: prometheus, port: auto}]")
+SINKS = ("[{type: csv}, {type: jsonl}, {type: timeline, seconds: 1}, {type: timelogger}, {type: trace}, "
+         "{type: tensorboard}, {type: prometheus, port: auto}]")
 SAVES = "every_steps: 200, keep_last: 3"
 SETTINGS = {
     "sync": ["loader.type=sync"], "threaded, OpenCV": ["loader.type=threaded", "decoder.type=opencv"], "prefetched": [],
@@ -28,13 +30,6 @@ SETTINGS = {
 
 def resident_mb(pid):
     return int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) / 1024
-
-
-def slope(points):
-    """Of y over x, by least squares."""
-    xs, ys = zip(*points)
-    x_mean, y_mean = sum(xs) / len(xs), sum(ys) / len(ys)
-    return sum((x - x_mean) * (y - y_mean) for x, y in points) / sum((x - x_mean) ** 2 for x in xs)
 
 
 def grow(lab, name):
@@ -54,13 +49,13 @@ def grow(lab, name):
     process.send(signal.SIGTERM)
     assert process.wait() == 75, process.log
     summary = read_summary(folder / "runs/latest")
-    evaluation = summary.get("evaluation", {})
+    evaluation, slope = summary.get("evaluation", {}), statistics.linear_regression(*zip(*points)).slope
     return {"setting": name, "steps": summary["steps"],
             "evaluations": evaluation.get("images", 0) // evaluation.get("samples", 1), "MB at first": points[0][1],
-            "MB at the end": points[-1][1], "MB an hour at 5 steps/s": slope(points) / (summary["steps"] / seconds) * 5 * 3600}
+            "MB at the end": points[-1][1],
+            "MB an hour at 5 steps/s": slope * 5 * 3600 / (summary["steps"] / seconds)}
 
 
 def run(lab):
     with concurrent.futures.ThreadPoolExecutor(lab.given.at_once) as pool:
-        chosen = [name for name in SETTINGS if re.search(lab.given.only, name)]
-        lab.table("resident memory", list(pool.map(lambda name: grow(lab, name), chosen)))
+        lab.table("resident memory", list(pool.map(lambda name: grow(lab, name), lab.chosen(SETTINGS))))

@@ -1,7 +1,7 @@
 """What watching costs: the same run with all sinks and a scrape every second, and with none.
 
-An emulated device takes --rate images/s; samples are raw pixels from the page cache, so that little but the program itself
-is measured. For docs/results.md, "What the program itself costs".
+An emulated device takes --rate images/s; samples are raw pixels from the page cache, so that little but the program
+itself is measured. For docs/results.md, "What the program itself costs".
 """
 import threading
 import urllib.request
@@ -47,4 +47,5 @@ def run(lab):
         decoder=f"{{type: raw, width: {SIDE}, height: {SIDE}, size: {SIDE}}}",
         loader=f"{{type: prefetched, batch_size: {BATCH}, workers: 2, prefetch_batches: 16}}",
         training="{epochs: 1000000}"))
-    lab.measure("", {"none": lambda: watch(lab, False), "all sinks": lambda: watch(lab, True)}, reference="none", warm_up=1)
+    lab.measure("", {"none": lambda: watch(lab, False), "all sinks": lambda: watch(lab, True)}, reference="none",
+                warm_up=1)

@@ -1,20 +1,16 @@
-"""`stoker mount` against the model of its tier: the time that another program's random reads take, over what the model says.
+"""`stoker mount` against the model of its tier: the time of another program's random reads over what the model says.
 
-By latency, request size and number of threads; and programs that map a file of an emulated hard disk. All cells are measured in
-turn, round after round.
-
-    model: n threads get min(n / (L + t), depth / L, 1 / (seek / depth + t)) reads/s of L ms and t = bytes / bandwidth
-
-Readers are threads of reads.c that do nothing else, at real-time priority as the server's threads, so that other work of the
-machine disturbs little; the files lie in /dev/shm; mode `direct`, so that requests are as they are made; mapped files are read
-through the page cache, which is dropped before each round. As root. For app/tools/mount/README.md.
+By latency, request size and number of threads; and programs that map a file of an emulated hard disk. n threads get
+min(n / (L + t), depth / L, 1 / (seek / depth + t)) reads/s of L ms and t = bytes / bandwidth. Readers are threads of
+reads.c at real-time priority, as the server's are, so that other work disturbs little; the files lie in /dev/shm; mode
+`direct`, so that requests are as they are made; mapped files are read through the page cache, which is dropped before
+each round. As root. For app/tools/mount/README.md.
 """
 import contextlib
 import json
 import os
-import re
 
-from frame import HERE, median
+from frame import HERE
 from machine import mounted_tier, output
 from stoker import emulated
 
@@ -39,15 +35,16 @@ def read(lab, at, figures, how, size, threads):
     seconds = max(lab.given.seconds, 40e-3 * figures["read_latency_ms"], 1 if "seek_ms" in figures else 0)
     before = sizes_of(at)
     os.getxattr(at, "user.stoker.drop")
-    reads, took, us = json.loads(output(lab.folder / "reads", "random", at / "file", how, size, threads, seconds))
+    reads, took, us = json.loads(output(lab.folder / "reads", at / "file", how, size, threads, 1, seconds))
     requests = sorted(key for key, count in sizes_of(at).items() if count != before.get(key, 0))
     own = us - 1e6 * model(figures, size, threads) if threads == 1 else None
-    return {"time over model": took / reads / model(figures, size, threads), "us more a read": own, "requests of at most, B": "/".join(requests)}
+    return {"time over model": took / reads / model(figures, size, threads), "us more a read": own,
+            "requests of at most, B": "/".join(requests)}
 
 
 def run(lab):
     (lab.folder / "root").mkdir()
-    (lab.folder / "root/file").write_bytes(os.urandom(128 << 20))
+    (lab.folder / "root/file0").write_bytes(os.urandom(128 << 20))
     output("cc", "-O2", "-pthread", "-o", lab.folder / "reads", HERE / "reads.c")
     cells = {}
     with contextlib.ExitStack() as stack:
@@ -58,16 +55,11 @@ def run(lab):
         for latency in LATENCIES_MS:
             figures = {"read_latency_ms": latency, "read_mb_per_s": 1000, "queue_depth": 64}
             mount(f"at-{latency}", "direct", figures)
-            cells |= {(f"at-{latency}", f"{latency} ms", "pread", size, threads): figures
+            cells |= {f"{latency} ms, pread {size >> 10} KiB, {threads} threads":
+                      (lab.folder / f"at-{latency}", figures, "pread", size, threads)
                       for size in lab.given.sizes for threads in lab.given.threads}
         mount("hdd", "cached", HDD)
         # What one fault reads is the kernel's choice: a page, or what its read-ahead takes around it.
-        cells |= {("hdd", "hdd", how, size, threads): HDD
+        cells |= {f"hdd, {how} {size >> 10} KiB, {threads} threads": (lab.folder / "hdd", HDD, how, size, threads)
                   for how, size, threads in (("map_random", 4096, 1), ("map_random", 4096, 4), ("map", 128 << 10, 1))}
-        named = {f"{label}, {how} {size >> 10} KiB, {threads} threads": lambda of=(lab.folder / at, figures, how, size, threads):
-                 read(lab, *of) for (at, label, how, size, threads), figures in cells.items()}
-        got = lab.measure("reads", {name: call for name, call in named.items() if re.search(lab.given.only, name)}, show=False)
-    lab.table("time over model, us more a read, sizes of requests", [
-        {"cell": name, "least": min(of["time over model"]), "median": median(of["time over model"]), "most": max(of["time over model"]),
-         "us more a read": got.median(name, "us more a read"), "requests of at most, B": of["requests of at most, B"][-1]}
-        for name, of in got.items()])
+        lab.measure("time over model", lab.each(cells, read), wide=True)

@@ -1,9 +1,10 @@
 """How fast the loader is with photographs of each size and kind, beside libjpeg-turbo with the same files.
 
---folder is what peers/photographs.py wrote. In each round every class runs `stoker bench loader` once, at 224 x 224 pixels,
-without scaled decoding (--scaled: with it; libjpeg-turbo decodes all at full size): one epoch that warms up and two that
-count, then libjpeg-turbo alone in the same process, which reads and decodes. Small classes are linked several times over, so
-that an epoch is long. Files are in the page cache. For docs/results.md, "A later measurement, and on photographs".
+--folder is what peers/photographs.py wrote. In each round every class runs `stoker bench loader` once, at 224 x 224
+pixels, without scaled decoding (--scaled: with it; libjpeg-turbo decodes all at full size): one epoch that warms up and
+two that count, then libjpeg-turbo alone in the same process, which reads and decodes. Small classes are linked several
+times over, so that an epoch is long. Files are in the page cache. For docs/results.md, "A later measurement, and on
+photographs".
 """
 import os
 import pathlib
@@ -28,7 +29,8 @@ def link(folder, rows, place):
 
 def load(lab, place):
     given = lab.given
-    result = lab.json("bench", "loader", SOURCE / "configs/arena.yaml", f"storage.data.root={place}", "loader.batch_size=64",
+    result = lab.json("bench", "loader", SOURCE / "configs/arena.yaml", f"storage.data.root={place}",
+                      "loader.batch_size=64",
                       f"decoder.scaled_decode={str(given.scaled).lower()}", f"decoder.type={given.decoder}",
                       f"loader.workers={given.workers}", "--epochs=2", "--ceiling-samples=128")
     ours, theirs = median(result["rates"]), result["ceiling"]["read_decode"]["median"]

@@ -1,15 +1,15 @@
-"""A step of AlexNet (224 pixels) on one rank and on two of this machine, by Stoker and by PyTorch's DistributedDataParallel.
+"""A step of AlexNet on one rank and on two of this machine, by Stoker and by PyTorch's DistributedDataParallel.
 
-One thread each, over gloo. A step: forward, backward with the exchange of gradients, update by SGD with momentum; without
-loading. The first steps of each run do not count. Needs a Python with torch==2.11.0 and torchvision==0.26.0, and nothing else
-running. For docs/results.md.
+224 pixels, one thread each, over gloo. A step: forward, backward with the exchange of gradients, update by SGD with
+momentum; without loading. The first steps of each run do not count. Needs a Python with torch==2.11.0 and
+torchvision==0.26.0, and nothing else running. For docs/results.md.
 """
 import concurrent.futures
 import itertools
 import os
 import time
 
-from frame import median, rows_of
+from frame import Measured, median, rows_of, spread
 from stoker import configuration, free_port
 
 ROUNDS = 5
@@ -19,12 +19,14 @@ WARM_UP = 4
 
 def ours(lab, ranks, *overrides):
     _, folder = lab.train(configuration(
-        tiers={}, dataset="{type: synthetic, samples: 1000, classes: 1000, test_samples: 0}", decoder="{type: jpeg, size: 224}",
+        tiers={}, dataset="{type: synthetic, samples: 1000, classes: 1000, test_samples: 0}",
+        decoder="{type: jpeg, size: 224}",
         loader=f"{{type: prefetched, batch_size: {lab.given.batch * ranks}, workers: 1}}", model="{type: alexnet}",
         optimizer="{type: sgd, lr: 0.001, momentum: 0.9}", evaluation="{enabled: false}",
         training=f"{{epochs: 1000, max_steps: {lab.given.steps}, threads: 1}}",
         metrics="{every_steps: 1, sinks: [{type: csv}]}"), *overrides, ranks=ranks)
-    so_far = [float(row["segments_s.compute"]) + float(row["segments_s.allreduce"]) for row in rows_of(folder / "steps.csv")]
+    so_far = [float(row["segments_s.compute"]) + float(row["segments_s.allreduce"])
+              for row in rows_of(folder / "steps.csv")]
     seconds = [end - begin for begin, end in itertools.pairwise([0, *so_far])]
     return {"ms a step": 1e3 * median(seconds[WARM_UP:])}
 
@@ -60,11 +62,11 @@ def theirs(lab, world):
 
 def run(lab):
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    one = {"Stoker, one process": lambda: ours(lab, 1), "Stoker, one process, distributed": lambda: ours(lab, 1, "distributed={}"),
-           "PyTorch, one process": lambda: theirs(lab, 1)}
-    two = {"Stoker, two ranks": lambda: ours(lab, 2), "PyTorch, DistributedDataParallel": lambda: theirs(lab, 2)}
-    got = lab.measure("", one | two, reference="PyTorch, one process")
-    lab.show("against two ranks of PyTorch's", type(got)({name: got[name] for name in two if name in got}),
-             "PyTorch, DistributedDataParallel")
-    lab.show("what `distributed` costs one process", type(got)({name: got[name] for name in list(one)[:2] if name in got}),
-             "Stoker, one process")
+    one = {"PyTorch, one process": lambda: theirs(lab, 1), "Stoker, one process": lambda: ours(lab, 1),
+           "Stoker, one process, distributed": lambda: ours(lab, 1, "distributed={}")}
+    two = {"PyTorch, DistributedDataParallel": lambda: theirs(lab, 2), "Stoker, two ranks": lambda: ours(lab, 2)}
+    got = lab.measure("", one | two, show=False)
+    for names in (one, two):
+        lab.show("ranks", Measured({name: got[name] for name in names if name in got}), next(iter(names)))
+    costs = got.ratios("Stoker, one process, distributed", "Stoker, one process", "ms a step")
+    lab.say(f"what `distributed` makes of one process: {spread(costs)}")

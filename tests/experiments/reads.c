@@ -1,6 +1,6 @@
 /* Calls on files, by threads, for run_cost.py and mount_model.py, which compile it (as a library, too).
-   reads calls FOLDER KIND COUNT THREADS FILES     [ns of a thread's processor, ns by the clock] a call
-   reads random FILE MODE BYTES THREADS SECONDS    random reads, each of another place: [reads, seconds, median us] */
+   reads FILE KIND COUNT THREADS FILES             [ns of a thread's processor, ns by the clock] a call
+   reads FILE MODE BYTES THREADS FILES SECONDS     random reads of other places: [reads, seconds, median us] */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ enum { kThreads = 64, kTimes = 1 << 22 };
 struct Job {
   const char *path, *kind;
   long count; /* of calls, or of bytes of a read */
-  int number, threads, files;
+  int threads, files, number;
   double limit, result, *times;
   long done;
 };
@@ -29,22 +29,16 @@ static double now_ns(clockid_t clock) {
   return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-static void* call(void* data) {
-  struct Job* job = data;
-  char buffer[16384], path[4096];
-  snprintf(path, sizeof path, "%s/data%d", job->path, job->number % job->files);
-  int fd = open(path, O_RDONLY);
+static void calls_of(struct Job* job, const char* path, int fd) {
+  char buffer[16384];
   FILE* stream = fopen(path, "r");
-  if (fd < 0 || stream == NULL) abort();
+  const char kind = job->kind[0]; /* pread, lseek, getc, or a whole file */
   const double begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
   for (long i = 0; i < job->count; ++i) {
-    if (!strcmp(job->kind, "pread")) {
-      if (pread(fd, buffer, 64, i * 64 % 8192) != 64) abort();
-    } else if (!strcmp(job->kind, "lseek")) {
-      lseek(fd, 0, SEEK_SET);
-    } else if (!strcmp(job->kind, "getc")) {
-      if (getc(stream) == EOF) rewind(stream);
-    } else { /* a whole file */
+    if (kind == 'p' && pread(fd, buffer, 64, i * 64 % 8192) != 64) abort();
+    if (kind == 'l') lseek(fd, 0, SEEK_SET);
+    if (kind == 'g' && getc(stream) == EOF) rewind(stream);
+    if (kind == 'w') {
       const int own = open(path, O_RDONLY);
       const ssize_t size = pread(own, buffer, sizeof buffer, 0);
       if (size < 0 || pread(own, buffer, sizeof buffer, size) < 0) abort();
@@ -53,57 +47,52 @@ static void* call(void* data) {
   }
   job->result = (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / job->count;
   fclose(stream);
-  close(fd);
-  return NULL;
 }
 
-static void* read_randomly(void* data) {
-  struct Job* job = data;
-  const int fd = open(job->path, O_RDONLY);
+static void read_randomly(struct Job* job, int fd) {
   const size_t bytes = job->count, places = lseek(fd, 0, SEEK_END) / bytes;
-  void* buffer = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  memset(buffer, 0, bytes);
-  const volatile char* mapped = NULL;
-  if (strcmp(job->kind, "pread") != 0) {
-    mapped = mmap(NULL, bytes * places, PROT_READ, MAP_SHARED, fd, 0);
-    if (mapped == MAP_FAILED) abort();
-    if (!strcmp(job->kind, "map_random")) madvise((void*)mapped, bytes * places, MADV_RANDOM);
-  }
+  void* buffer = memset(aligned_alloc(4096, (bytes + 4095) / 4096 * 4096), 0, bytes);
+  const volatile char* mapped = job->kind[0] == 'm' ? mmap(NULL, bytes * places, PROT_READ, MAP_SHARED, fd, 0) : NULL;
+  if (!strcmp(job->kind, "map_random")) madvise((void*)mapped, bytes * places, MADV_RANDOM);
   const double begin = now_ns(CLOCK_MONOTONIC);
   /* An odd step through a power of two visits each place once. */
   uint64_t at = (uint64_t)begin + job->number * places / job->threads;
-  while (job->done < (long)places && job->done < kTimes && now_ns(CLOCK_MONOTONIC) - begin < job->limit) {
-    const size_t offset = at % places * bytes;
+  job->times = malloc(kTimes * sizeof(double));
+  for (; job->done < (long)places && job->done < kTimes; at += 40503) {
     const double one = now_ns(CLOCK_MONOTONIC);
-    if (mapped != NULL) {
-      (void)mapped[offset];
-    } else if (pread(fd, buffer, bytes, offset) != (ssize_t)bytes) {
-      abort();
-    }
+    if (one - begin >= job->limit) break;
+    if (mapped != NULL) (void)mapped[at % places * bytes];
+    if (mapped == NULL && pread(fd, buffer, bytes, at % places * bytes) != (ssize_t)bytes) abort();
     job->times[job->done++] = now_ns(CLOCK_MONOTONIC) - one;
-    at += 40503;
   }
-  free(buffer);
+}
+
+static void* work(void* data) {
+  struct Job* job = data;
+  char path[4096];
+  snprintf(path, sizeof path, "%s%d", job->path, job->number % job->files);
+  const int fd = open(path, O_RDONLY);
+  if (fd < 0) abort();
+  job->limit > 0 ? read_randomly(job, fd) : calls_of(job, path, fd);
   close(fd);
   return NULL;
 }
 
-static double in_threads(struct Job* jobs, const struct Job* like, void* (*work)(void*)) {
+static double in_threads(struct Job* jobs, struct Job like) {
   pthread_t ids[kThreads];
   const double begin = now_ns(CLOCK_MONOTONIC);
-  for (int i = 0; i < like->threads; ++i) {
-    jobs[i] = *like;
+  for (int i = 0; i < like.threads; ++i) {
+    jobs[i] = like;
     jobs[i].number = i;
-    if (jobs[i].limit > 0) jobs[i].times = malloc(kTimes * sizeof(double));
     pthread_create(&ids[i], NULL, work, &jobs[i]);
   }
-  for (int i = 0; i < like->threads; ++i) pthread_join(ids[i], NULL);
+  for (int i = 0; i < like.threads; ++i) pthread_join(ids[i], NULL);
   return now_ns(CLOCK_MONOTONIC) - begin;
 }
 
-void calls(const char* folder, const char* kind, long count, int threads, int files, double* out) {
-  struct Job jobs[kThreads], like = {.path = folder, .kind = kind, .count = count, .threads = threads, .files = files};
-  out[1] = in_threads(jobs, &like, call) / count;
+void calls(const char* path, const char* kind, long count, int threads, int files, double* out) {
+  struct Job jobs[kThreads];
+  out[1] = in_threads(jobs, (struct Job){path, kind, count, threads, files}) / count;
   out[0] = 0;
   for (int i = 0; i < threads; ++i) out[0] += jobs[i].result / threads;
 }
@@ -113,24 +102,21 @@ static int ascending(const void* a, const void* b) {
 }
 
 int main(int argc, char** argv) {
-  if (argc == 7 && !strcmp(argv[1], "calls")) {
-    double out[2];
-    calls(argv[2], argv[3], atol(argv[4]), atoi(argv[5]), atoi(argv[6]), out);
-    printf("[%.2f, %.2f]\n", out[0], out[1]);
-    return 0;
+  struct Job jobs[kThreads], like = {argv[1], argv[2], atol(argv[3]), atoi(argv[4]), atoi(argv[5])};
+  double out[2];
+  if (argc == 6) {
+    calls(like.path, like.kind, like.count, like.threads, like.files, out);
+    return printf("[%.2f, %.2f]\n", out[0], out[1]) < 0;
   }
-  if (argc != 7) return 2;
   /* So that other work of the machine is not measured. */
-  const struct sched_param priority = {.sched_priority = 1};
-  sched_setscheduler(0, SCHED_RR, &priority);
-  struct Job jobs[kThreads], like = {.path = argv[2], .kind = argv[3], .count = atol(argv[4]), .threads = atoi(argv[5]),
-                                     .limit = 1e9 * atof(argv[6])};
-  const double took = in_threads(jobs, &like, read_randomly);
+  sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
+  like.limit = 1e9 * atof(argv[6]);
+  const double took = in_threads(jobs, like);
+  double* all = malloc((size_t)kTimes * like.threads * sizeof(double));
   long reads = 0;
-  for (int i = 0; i < like.threads; ++i) reads += jobs[i].done;
-  double* all = malloc(reads * sizeof(double) + 1);
-  for (long i = 0, at = 0; i < like.threads; at += jobs[i++].done) memcpy(all + at, jobs[i].times, jobs[i].done * sizeof(double));
+  for (int i = 0; i < like.threads; reads += jobs[i++].done) {
+    memcpy(all + reads, jobs[i].times, jobs[i].done * sizeof(double));
+  }
   qsort(all, reads, sizeof(double), ascending);
-  printf("[%ld, %.6f, %.2f]\n", reads, took / 1e9, reads ? all[reads / 2] / 1e3 : 0);
-  return 0;
+  return printf("[%ld, %.6f, %.2f]\n", reads, took / 1e9, reads ? all[reads / 2] / 1e3 : 0) < 0;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tests/experiments/run.py NAME [OPTION...]: runs an experiment. `--list` says which there are, `NAME --help` its options."""
+"""tests/experiments/run.py NAME [OPTION...]: runs an experiment. `--list` says which there are, `NAME --help` its
+options."""
 import ast
 import importlib
 import json
@@ -8,7 +9,7 @@ import sys
 
 import frame
 
-HELPERS = {"frame", "run", "machine", "arena_test", "photographs_test"}
+HELPERS = {"frame", "machine", "run", "saving"}
 
 
 def listed():

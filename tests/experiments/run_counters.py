@@ -1,11 +1,10 @@
 """What `stoker run` counts of readers of data sets, beside strace, or (--darshan) beside Darshan itself, file by file.
 
-The readers are those of PyPI that are installed in the Python that is named, and the programs of
-tests/app/tools/run_program/counters_test.py. --darshan names libdarshan.so, built without MPI and with
-`--with-log-path-by-env=DARSHAN_LOGPATH`; every whole-number counter of POSIX and STDIO is compared. A process that ends by
-_exit() leaves no log of it. Left out: what the clock decides (sizes of the slowest calls), a number made of a folder's name
-(RENAMED_FROM), and what a preloaded Darshan does not see (MMAPS; STATS since glibc 2.33). Of a file that several processes have
-used, only sums of calls are compared. For docs/promises.md and docs/results.md.
+The readers are those of PyPI that --python has, and the programs of tests/app/tools/run_program/counters_test.py.
+--darshan names libdarshan.so, built without MPI and with `--with-log-path-by-env=DARSHAN_LOGPATH`; every whole-number
+counter of POSIX and STDIO is compared, but what the clock decides, a number made of a folder's name (RENAMED_FROM), and
+what a preloaded Darshan does not see (MMAPS; STATS since glibc 2.33). Of a file that several processes have used, only
+sums of calls are compared. For docs/promises.md and docs/results.md.
 """
 import collections
 import os
@@ -70,7 +69,7 @@ for i in range(4): open(f"{folder}/files/{i}", "wb").write(bytes(1000 + i))
 def pipe(): return fn.readers.file(file_root=folder, files=[f"{folder}/files/{i}" for i in range(4)])[0]
 made = pipe(); made.build(); made.run()""", "nvidia.dali")}
 # Sums of calls. The others are of one process's view of a file, and no sum.
-SUMS = re.compile(r"(POSIX|STDIO)_(OPENS|FILENOS|DUPS|FDOPENS|READS|WRITES|SEEKS|FLUSHES|FSYNCS|FDSYNCS|BYTES_\w+|SIZE_\w+)$")
+SUMS = re.compile(r"\w+_(OPENS|FILENOS|DUPS|FDOPENS|READS|WRITES|SEEKS|FLUSHES|FSYNCS|FDSYNCS|BYTES_\w+|SIZE_\w+)$")
 LEFT_OUT = re.compile(r"\w+_(MMAPS|STATS|MAX_(READ|WRITE)_TIME_SIZE|RENAMED_FROM)$")
 
 
@@ -88,16 +87,17 @@ def records_of(test, logs, data):
 
 def beside_darshan(test, name, library):
     """(files, equal counters, those that differ)"""
-    data, logs, settings = test.folder(f"{name}-darshan"), test.dir / f"{name}-logs", test.dir / "darshan.conf"
-    logs.mkdir()
-    settings.write_text("MAX_RECORDS 50000 POSIX,STDIO\nMODMEM 256\nNAMEMEM 64\n")
-    subprocess.run([*test.words(name, data)], check=True, capture_output=True, timeout=300, env=os.environ | {
-        "LD_PRELOAD": library, "DARSHAN_ENABLE_NONMPI": "1", "DARSHAN_LOGPATH": str(logs), "DARSHAN_CONFIG_PATH": str(settings)})
-    theirs = records_of(test, sorted(logs.glob("*.darshan")), data)
-    data, log = test.folder(f"{name}-run"), test.dir / f"{name}.darshan"
+    (test.dir / "logs").mkdir()
+    (test.dir / "darshan.conf").write_text("MAX_RECORDS 50000 POSIX,STDIO\nMODMEM 256\nNAMEMEM 64\n")
+    data, log = test.folder("darshan"), test.dir / "run.darshan"
+    subprocess.run(test.words(name, data), check=True, capture_output=True, timeout=300, env=os.environ | {
+        "LD_PRELOAD": library, "DARSHAN_ENABLE_NONMPI": "1", "DARSHAN_LOGPATH": str(test.dir / "logs"),
+        "DARSHAN_CONFIG_PATH": str(test.dir / "darshan.conf")})
+    theirs = records_of(test, sorted((test.dir / "logs").glob("*.darshan")), data)
+    data = test.folder("run")
     test.stoker("run", "--log", log, "--", *test.words(name, data), timeout=300)
     ours = records_of(test, [log], data)
-    equal, different = 0, [f"{path}: seen by one of them alone" for path in set(ours) ^ set(theirs) if "tmp" not in path]
+    equal, different = 0, [f"{path}: seen by one alone" for path in set(ours) ^ set(theirs) if "tmp" not in path]
     for path in sorted(set(ours) & set(theirs)):
         several = max(len(ours[path]), len(theirs[path])) > 1
         for key in sorted(set(ours[path][0]) | {key for one in theirs[path] for key in one}):
@@ -131,5 +131,5 @@ def run(lab):
     counters_test.python_here = lambda: lab.given.python
     for name, (_, module) in (counters_test.PROGRAMS | OTHERS).items():
         counters_test.PROGRAMS.setdefault(name, OTHERS.get(name))
-        if re.search(lab.given.only, name):
+        if lab.chosen([name]):
             lab.say(f"{name:16} {compare(lab, name, module)}")

@@ -1,12 +1,12 @@
 """Objects a second through the tiers http and s3, beside curl (nginx) or rclone (the others) on the same server.
 
---small objects of 4 KB and --large ones of 32 MiB. Ours is `stoker bench read`, which reads every object once and keeps none;
-curl writes to /dev/null, rclone (Debian's package) to /dev/shm. For docs/results.md and io/storage/object/README.md.
+--small objects of 4 KB and --large ones of 32 MiB. Ours is `stoker bench read`, which reads every object once and keeps
+none; curl writes to /dev/null, rclone (Debian's package) to /dev/shm. For docs/results.md and
+io/storage/object/README.md.
 """
 import contextlib
 import os
 import pathlib
-import re
 import subprocess
 import tempfile
 import time
@@ -41,15 +41,16 @@ def compare(lab, stack, root, count, size):
         return figures(time.monotonic() - begin)
 
     def put():
-        write(lab, {"type": "cached", "fill": "ahead", "limit": "1TiB", "inner": posix(root), "in": flow(**tier)}, count)
+        write(lab, {"type": "cached", "fill": "ahead", "limit": "1TiB", "inner": posix(root), "in": flow(**tier)},
+              count)
         begin = time.monotonic()
         lab.stoker("dataset", "stage", "rate.yaml", env=environment)
         return figures(time.monotonic() - begin)
 
     def ours():
         write(lab, tier | {"in_flight": connections}, count)
-        return figures(lab.json("bench", "read", "rate.yaml", f"--threads={connections}", "--page-cache=as_is", "--repetitions=2",
-                                env=environment)["results"][0]["repetitions"][0]["seconds"])
+        return figures(lab.json("bench", "read", "rate.yaml", f"--threads={connections}", "--page-cache=as_is",
+                                "--repetitions=2", env=environment)["results"][0]["repetitions"][0]["seconds"])
 
     def curl():
         (lab.folder / "urls").write_text("".join(f'url = "{url}/{path.relative_to(root)}"\noutput = /dev/null\n'
@@ -72,7 +73,7 @@ def compare(lab, stack, root, count, size):
 
 def run(lab):
     for name, count, size in (("small", lab.given.small, 4 << 10), ("large", lab.given.large, 32 << 20)):
-        if count and re.search(lab.given.only, name):
+        if count and lab.chosen([name]):
             with contextlib.ExitStack() as stack:
                 root = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(dir=lab.folder)))
                 for number in range(count):  # a data set of two classes

@@ -1,11 +1,11 @@
 """HEPCNNB's local and global shuffle with the kernel's own page cache, where every rank is a node of its own.
 
-A node has a copy of the files that only it sees (a bind mount), a cgroup that limits its memory to what it needs and a little
-more than its share of the files, and reads of the disk throttled to what a node of the study had. Printed are the share of
-reading by both published methods and the blocking share, in percent. As root. For docs/results.md.
+A node has a copy of the files that only it sees (a bind mount), a cgroup that limits its memory to what it needs and a
+little more than its share of the files, and reads of the disk throttled to what a node of the study had. Printed are
+the share of reading by both published methods and the blocking share, in percent. As root. For docs/results.md.
 
-Published, nested sums, on 64, 128, 256, 512 and 1,024 nodes: local 3.60, 3.08, 3.17, 2.91, 1.44 %; global 8.01, 7.72, 6.83,
-6.16, 1.49 %.
+Published, nested sums, on 64, 128, 256, 512 and 1,024 nodes: local 3.60, 3.08, 3.17, 2.91, 1.44 %; global 8.01, 7.72,
+6.83, 6.16, 1.49 %.
 """
 import json
 import os
@@ -13,36 +13,31 @@ import shutil
 import subprocess
 import time
 
-from frame import CannotMeasure
+from frame import CannotMeasure, evict
 from machine import Group
 from stoker import STOKER, flow, free_port, posix
 
 OPTIONS = {"ranks": [1, 2, 4, 8], "files": 16, "epochs": 5, "images_per_s": 768}
 SIDE, PER_FILE = 56, 709  # a sixteenth of the study's images, as many in a file
 FILE_BYTES = PER_FILE * 3 * SIDE * SIDE * 4
-MB_PER_S, HEADROOM = 149, 1.25  # of a node, of 64 (configs/paper/simulate/hepcnnb-local.yaml); of its share of the files
+MB_PER_S, HEADROOM = 149, 1.25  # of a node (configs/paper/simulate/hepcnnb-local.yaml); of its share of the files
 
 
 def make(lab):
     (lab.folder / "data").mkdir()
-    lab.stoker("dataset", "synth", "node-0", "--kind=hep", f"--size={SIDE}", f"--samples={lab.given.files}", "--test-files=1")
+    lab.stoker("dataset", "synth", "node-0", "--kind=hep", f"--size={SIDE}", f"--samples={lab.given.files}",
+               "--test-files=1")
     for number in range(1, max(lab.given.ranks)):
         shutil.copytree(lab.folder / "node-0", lab.folder / f"node-{number}")
     device = flow(type="emulated", images_per_s=lab.given.images_per_s, allreduce_gb_per_s=8, queue_depth=0)
     (lab.folder / "hepcnnb.yaml").write_text(
         f"run: {{name: nodes, seed: 54321}}\ndevice: {device}\nstorage: {{data: {posix(lab.folder / 'data')}}}\n"
-        "dataset: {type: hdf5, storage: data, images: data, labels: label, keys: '', samples: rows, access: whole, keep_shards: 1}\n"
+        "dataset: {type: hdf5, storage: data, images: data, labels: label, keys: '', samples: rows, access: whole, "
+        "keep_shards: 1}\n"
         f"decoder: {{type: planes, height: {SIDE}, width: {SIDE}}}\n"
         "loader: {type: sync}\nmodel: {type: linear}\nloss: {type: cross_entropy}\nevaluation: {enabled: false}\n"
         f"training: {{epochs: {lab.given.epochs}, threads: 1}}\ndistributed: {{}}\n"
         "metrics: {every_steps: 1000, sinks: [{type: timelogger, reads: files}]}\n")
-
-
-def forget(lab):
-    for path in lab.folder.glob("node-*/*.h5"):
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def train(lab, ranks, shuffle, anonymous=None, *overrides):
@@ -52,16 +47,18 @@ def train(lab, ranks, shuffle, anonymous=None, *overrides):
     words = [STOKER, "train", "hepcnnb.yaml", f"loader.order={shuffle}_files", f"loader.batch_size={128 * ranks}",
              f"run.name={shuffle}-{ranks}-{number}", *overrides, "--json"]
     nodes, started, most = [], [], 0
-    forget(lab)
+    evict(*lab.folder.glob("node-*/*.h5"))
     with (lab.folder / "log").open("w+") as log:
         try:
             for i in range(ranks):
                 files = lab.folder / f"node-{i}"
                 nodes.append(Group(f"node-{i}", os.stat(files).st_dev, limit, rbps=MB_PER_S * 1e6))
-                inside = ["unshare", "--mount", "sh", "-c", f'mount --bind {files} {lab.folder / "data"} && exec "$@"', "sh"]
+                inside = ["unshare", "--mount", "sh", "-c", f'mount --bind {files} {lab.folder / "data"} && exec "$@"',
+                          "sh"]
                 rank = {"RANK": str(i), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(i), "MASTER_ADDR": "127.0.0.1",
                         "MASTER_PORT": str(port)}
-                started.append(subprocess.Popen([*nodes[-1].words(), *inside, *words], cwd=lab.folder, env={**os.environ, **rank},
+                started.append(subprocess.Popen([*nodes[-1].words(), *inside, *words], cwd=lab.folder,
+                                                env={**os.environ, **rank},
                                                 stderr=log, stdout=subprocess.DEVNULL if i else subprocess.PIPE))
             while any(process.poll() is None for process in started):
                 most = max([most, *(node.anonymous_bytes() for node in nodes)])

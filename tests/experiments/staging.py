@@ -1,16 +1,11 @@
 """What staging brings, predicted and achieved, from an emulated hard disk to an emulated Optane.
 
-Sizes as tf-Darshan's malware files have them (10,868 of BIG 2015; here every so-manieth): median 4 MB, 40 % of the files below
-2 MB, which are 8 % of the bytes. A file is a small JPEG with zeros behind it, read as TensorFlow does (1 MiB pieces). Staging
-the files below 2 MB raised the study's bandwidth by 19 % with one thread. The predictions are made before anything has run.
-
-  rule     all files below 2 MB; the study's own choice
-  own      what `stoker advise` chooses for the same bytes; never worse, and the same where all files are read alike
-  auto     own, staged while the first epoch reads
-  counts   a third of the small files is of a class that is left out: the rule stages them all the same
-  sizes    files of 0.6 to 1.4 MiB on `lustre`: a file just above 1 MiB is one request more
-
-For docs/studies.md and docs/results.md.
+Sizes as tf-Darshan's malware files have them (here every so-manieth): 40 % of the files below 2 MB, which are 8 % of
+the bytes. A file is a small JPEG with zeros behind it, read as TensorFlow does (1 MiB pieces). Staging the files below
+2 MB raised the study's bandwidth by 19 % with one thread. The predictions are made before anything has run. rule: all
+files below 2 MB, the study's own choice. own: what `stoker advise` chooses for the same bytes. auto: own, staged while
+the first epoch reads. Then: a third of the small files is of a class that is left out, and the rule stages them all the
+same; and files of 0.6 to 1.4 MiB on `lustre`, of which one just above 1 MiB is one request more. For docs/studies.md.
 """
 import pathlib
 import random
@@ -57,7 +52,8 @@ class Way:
         shutil.rmtree(lab.folder / "data", ignore_errors=True)
         write(lab.folder / "data", sizes)
         steps = len(sizes) * (2 if overrides else 3) // 3 // BATCH
-        tier = lambda profile, root: emulated(profile=profile, tier=lambda _: flow(type="posix", root=root, read="tensorflow"))
+        files = lambda root: flow(type="posix", root=root, read="tensorflow")
+        tier = lambda profile, root: emulated(root, tier=files, profile=profile)
         (lab.folder / "staging.yaml").write_text(
             "run: {name: staging}\ndevice: {type: emulated, step_ms: 0.1}\n"
             f"storage:\n  data: {tier(profile, lab.folder / 'data')}\n  fast: {tier('optane', fast)}\n"
@@ -97,8 +93,10 @@ class Way:
             rows.append(("auto", way(own, "most saved"), auto, 0))
         settled = [median(epochs[1:] or epochs) for _, _, epochs, _ in rows]  # the first epoch may have staged
         self.lab.table(what, [
-            {"staged": name, "files %": 100 * predicted["share_of_objects"], "bytes %": 100 * predicted["share_of_bytes"],
-             "predicted s": predicted["epoch_s"], "achieved s": achieved, "error %": 100 * (predicted["epoch_s"] / achieved - 1),
+            {"staged": name, "files %": 100 * predicted["share_of_objects"],
+             "bytes %": 100 * predicted["share_of_bytes"],
+             "predicted s": predicted["epoch_s"], "achieved s": achieved,
+             "error %": 100 * (predicted["epoch_s"] / achieved - 1),
              "gain %": 100 * (settled[0] / achieved - 1), "first s": epochs[0], "before s": before}
             for (name, predicted, epochs, before), achieved in zip(rows, settled)])
         self.lab.say(f"own against the rule: {100 * (settled[1] / settled[2] - 1):+.1f} % in rate")

@@ -1,17 +1,18 @@
 """`stoker bench storage` beside fio in the same folder and by the same pattern: sequential (1 MiB) and random (4 KiB).
 
-Reads and synced writes, threads 1 and 4, a file per thread; past the page cache (tier direct, fio --direct=1) and through it,
-reads cold. MB/s are bytes of all / time until the last thread was done, sync included, for both. Both read files that were
-written before, without fadvise, and write new ones, without fallocate, from memory that stays as it is. Of each turn the last
-of two counts: the first pays for memory and blocks that nobody has touched. Needs fio. For docs/results.md.
+Reads and synced writes, threads 1 and 4, a file per thread; past the page cache (tier direct, fio --direct=1) and
+through it, reads cold. MB/s are bytes of all / time until the last thread was done, sync included, for both. Both read
+files that were written before, without fadvise, and write new ones, without fallocate, from memory that stays as it is.
+Of each turn the last of two counts: the first pays for memory and blocks that nobody has touched. Needs fio. For
+docs/results.md.
 """
 import json
 import os
-import re
 import shutil
 
 from frame import CannotMeasure
 from machine import output
+from stoker import flow
 
 ROUNDS = 5
 OPTIONS = {"scale": (1.0, "of the bytes per thread")}
@@ -20,8 +21,10 @@ TRANSFER = {"sequential": 1 << 20, "random": 4 << 10}
 
 
 def ours(lab, tier, op, pattern, threads, block):
-    last = lab.json("bench", "storage", "tiers.yaml", tier, "--op", op, "--pattern", pattern, "--threads", threads, "--block-size",
-                    block, "--transfer-size", TRANSFER[pattern], "--rounds", 2, "--fsync", "--cold")["results"][0]["rounds"][-1]
+    last = lab.json("bench", "storage", "tiers.yaml", tier, "--op", op, "--pattern", pattern, "--threads", threads,
+                    "--block-size",
+                    block, "--transfer-size", TRANSFER[pattern], "--rounds", 2, "--fsync",
+                    "--cold")["results"][0]["rounds"][-1]
     if not last["counts"]:
         raise CannotMeasure("files are not evicted here, so nothing is cold")
     return {"MB/s": 1e-6 * last["bytes"] / last["seconds"]}
@@ -38,25 +41,27 @@ def fio(lab, tier, op, pattern, threads, block):
                 path.unlink(missing_ok=True)
         os.sync()
         report = output("fio", "--name=x", f"--rw={kind}", f"--bs={TRANSFER[pattern]}", f"--size={block}",
-                        f"--directory={lab.folder}", "--filename_format=fio-$jobnum", f"--numjobs={threads}", "--thread",
+                        f"--directory={lab.folder}", "--filename_format=fio-$jobnum", f"--numjobs={threads}",
+                        "--thread",
                         f"--direct={int(tier == 'direct')}", "--ioengine=psync", "--invalidate=1", "--fallocate=none",
-                        f"--end_fsync={int(op == 'write')}", "--group_reporting", "--output-format=json", "--fadvise_hint=0",
-                        "--scramble_buffers=0", "--randrepeat=0")
+                        f"--end_fsync={int(op == 'write')}", "--group_reporting", "--output-format=json",
+                        "--fadvise_hint=0", "--scramble_buffers=0", "--randrepeat=0")
     return {"MB/s": json.loads(report[report.index("{"):])["jobs"][0][op]["bw_bytes"] / 1e6}
 
 
 def run(lab):
     if shutil.which("fio") is None:
         raise CannotMeasure("fio is not installed")
-    (lab.folder / "tiers.yaml").write_text(f"storage:\n  buffered: {{type: posix, root: {lab.folder}}}\n"
-                                           f"  direct: {{type: direct, root: {lab.folder}}}\ndataset: {{type: synthetic}}\n")
+    tiers = flow(**{tier: flow(type=kind, root=lab.folder) for tier, kind in (("buffered", "posix"), ("direct",
+                                                                                                      "direct"))})
+    (lab.folder / "tiers.yaml").write_text(f"storage: {tiers}\ndataset: {{type: synthetic}}\n")
     off = []
     for case in [(tier, op, pattern, threads) for tier in ("direct", "buffered") for op in ("read", "write")
                  for pattern in BLOCK for threads in (1, 4)]:
         name, block = " ".join(map(str, case)), max(int(BLOCK[case[2]] * lab.given.scale), TRANSFER[case[2]])
-        if not re.search(lab.given.only, name):
+        if not lab.chosen([name]):
             continue
-        got = lab.measure(name, {who.__name__: lambda who=who: who(lab, *case, block) for who in (fio, ours)}, reference="fio")
-        if len(got) == 2:
-            off.append((abs(100 * (got.median("ours", "MB/s") / got.median("fio", "MB/s") - 1)), name))
-    lab.say("furthest apart, by the medians: {:.1f} % ({})".format(*max(off)) if off else "nothing was compared")
+        got = lab.measure(name, {who.__name__: lambda who=who: who(lab, *case, block) for who in (fio, ours)},
+                          reference="fio")
+        off.append((abs(100 * (got.median("ours", "MB/s") / got.median("fio", "MB/s") - 1)), name))
+    lab.say("furthest apart, by the medians: {:.1f} % ({})".format(*max(off)))

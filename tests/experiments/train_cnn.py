@@ -1,8 +1,8 @@
-"""A small network trained in PyTorch with Stoker's loader and with PyTorch's, until the mean loss of an epoch is at most --loss.
+"""A small network trained in PyTorch with Stoker's loader and with PyTorch's, until an epoch's mean loss is --loss.
 
-The same images, network, seed and rate of learning, each in a process of its own; wall-clock time from the first batch asked for.
-Both loaders have --workers of their own: threads, and processes. Run it in the environment that peers/setup.sh calls torch. For
-docs/results.md.
+The same images, network, seed and rate of learning, each in a process of its own; wall-clock time from the first batch
+asked for. Both loaders have --workers of their own: threads, and processes. Needs torch and torchvision, as
+peers/setup.sh FOLDER torch installs them. For docs/results.md.
 """
 import pathlib
 import statistics
@@ -18,9 +18,8 @@ SIZE, BATCH = 96, 64
 
 def network(classes):
     from torch import nn
-    layers = []
-    for planes, more in ((3, 16), (16, 32), (32, 64)):
-        layers += [nn.Conv2d(planes, more, 3, stride=2, padding=1), nn.BatchNorm2d(more), nn.ReLU()]
+    layers = [layer for planes, more in ((3, 16), (16, 32), (32, 64)) for layer in (
+        nn.Conv2d(planes, more, 3, stride=2, padding=1), nn.BatchNorm2d(more), nn.ReLU())]
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(3), nn.Flatten(), nn.Linear(64 * 9, classes))
 
 
@@ -65,15 +64,14 @@ def train(name, folder, workers, limit, most_epochs):
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
-            done += len(labels)
-            asked = time.perf_counter()
+            done, asked = done + len(labels), time.perf_counter()
         if statistics.mean(losses) <= limit:
             break
     took = time.perf_counter() - begin
-    return {"s": took, "epochs": number, "loss": statistics.mean(losses), "images/s": done / took, "waiting, %": 100 * waited / took}
+    return {"s": took, "epochs": number, "loss": statistics.mean(losses), "images/s": done / took,
+            "waiting, %": 100 * waited / took}
 
 
 def run(lab):
-    given = lab.given
-    lab.measure("", {name: lambda name=name: lab.child(train, name, given.data, given.workers, given.loss, given.most_epochs)
-                     for name in LOADERS}, reference="torch")
+    how = lab.given.data, lab.given.workers, lab.given.loss, lab.given.most_epochs
+    lab.measure("", {name: lambda name=name: lab.child(train, name, *how) for name in LOADERS}, reference="torch")

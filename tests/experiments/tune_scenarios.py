@@ -1,11 +1,10 @@
-"""`stoker tune` beside an exhaustive sweep: 12 scenarios of a tier, a cost of decoding on some cores, a device and a batch.
+"""`stoker tune` beside an exhaustive sweep: 12 scenarios of a tier, a cost of decoding, a device and a batch.
 
-The sweep runs every loader with every number of workers and batches ahead; tune has its budget. What each of them found is then
-run again in turns. Told: the rate that tune printed. Tiers, cores and devices keep time, so that two cores can show many. For
-docs/results.md and app/tools/tune/README.md.
+The sweep runs every loader with every number of workers and batches ahead; tune has its budget. What each of them found
+is then run again in turns. Told: the rate that tune printed. Tiers, cores and devices keep time, so that two cores can
+show many. For docs/results.md and app/tools/tune/README.md.
 """
 import os
-import re
 import shutil
 import subprocess
 
@@ -16,14 +15,16 @@ OPTIONS = {"seconds": (60.0, "of tune"), "each": (2.0, "seconds of a run of the 
            "most": (0, "settings of the sweep; 0: all")}
 FAR = {"read_latency_ms": 30, "queue_depth": 64, "latency_sigma": 0.3}
 NARROW = {"read_mb_per_s": 3, "read_latency_ms": 1, "queue_depth": 8}
-# tier's figures (None: files of this machine), ms to decode a sample, cores for that, the device's images/s, batch, spread of steps
+HDD, SSD, NFS, S3, LUSTRE = ({"profile": name} for name in ("hdd", "ssd", "nfs", "s3-like", "lustre"))
+# tier's figures (None: files of this machine), ms to decode a sample, cores for that, the device's images/s, batch,
+# spread of its steps
 SCENARIOS = {
-    "hdd, a slow device": ({"profile": "hdd"}, 0, 0, 100, 16, 0), "hdd, a fast device": ({"profile": "hdd"}, 0, 0, 1000, 32, 0),
-    "ssd, a fast device": ({"profile": "ssd"}, 0, 0, 1000, 32, 0), "nfs, large batches": ({"profile": "nfs"}, 0, 0, 400, 64, 0),
+    "hdd, a slow device": (HDD, 0, 0, 100, 16, 0), "hdd, a fast device": (HDD, 0, 0, 1000, 32, 0),
+    "ssd, a fast device": (SSD, 0, 0, 1000, 32, 0), "nfs, large batches": (NFS, 0, 0, 400, 64, 0),
     "far, a slow device": (FAR, 0, 0, 200, 16, 0), "far, a fast device": (FAR, 0, 0, 1000, 64, 0),
-    "s3-like": ({"profile": "s3-like"}, 0, 0, 600, 32, 0), "a narrow link": (NARROW, 0, 0, 800, 16, 0),
+    "s3-like": (S3, 0, 0, 600, 32, 0), "a narrow link": (NARROW, 0, 0, 800, 16, 0),
     "decoding binds, 4 cores": (None, 8, 4, 1000, 32, 0), "decoding feeds, 4 cores": (None, 8, 4, 300, 16, 0),
-    "lustre and decoding": ({"profile": "lustre"}, 5, 3, 500, 32, 0), "steps of all lengths": (None, 6, 4, 500, 8, 0.7)}
+    "lustre and decoding": (LUSTRE, 5, 3, 500, 32, 0), "steps of all lengths": (None, 6, 4, 500, 8, 0.7)}
 
 
 def settings():
@@ -58,7 +59,8 @@ def rate_of(lab, device, overrides, seconds):
     except subprocess.TimeoutExpired:
         process.child.terminate()
         process.wait(60)
-    rows = [(float(row["wall_s"]), float(row["images"])) for path in runs.glob("*-*/steps.csv") for row in rows_of(path)]
+    rows = [(float(row["wall_s"]), float(row["images"])) for path in runs.glob("*-*/steps.csv")
+            for row in rows_of(path)]
     skip = min(14, len(rows) // 3)
     if len(rows) < skip + 3:
         return 0.0
@@ -77,19 +79,21 @@ def compare(lab, name):
     ours, best = (got.median(who, "images/s") for who in ("chosen by tune", "best of the sweep"))
     shown = lambda words: " ".join(word.split(".")[-1] for word in words)
     return {"scenario": name, "of the best %": 100 * ours / best, "chosen/s": ours, "best/s": best,
-            "told/s": told["images_per_s"]["value"], "of the device": told["images_per_s"]["value"] / device, "s": told["seconds"],
-            "runs": told["runs"], "binds": told["binds"], "chosen": shown(told["overrides"]), "best": shown(max(swept)[1])}
+            "told/s": told["images_per_s"]["value"], "of the device": told["images_per_s"]["value"] / device,
+            "s": told["seconds"],
+            "runs": told["runs"], "binds": told["binds"], "chosen": shown(told["overrides"]),
+            "best": shown(max(swept)[1])}
 
 
 def run(lab):
     rows = []
     try:
-        for name in SCENARIOS:
-            if re.search(lab.given.only, name):
-                rows.append(compare(lab, name))
+        for name in lab.chosen(SCENARIOS):
+            rows.append(compare(lab, name))
     finally:
         subprocess.run(["ipcrm", "-S", str(os.getpid())], check=False, stderr=subprocess.DEVNULL)
         lab.table("scenarios", rows)
-    lab.say(f"{len(rows)} scenarios: {sum(row['of the best %'] >= 97 for row in rows)} within 3 % of the sweep's best, worst "
-            f"{min(row['of the best %'] for row in rows):.1f} %; at most {max(row['s'] for row in rows):.1f} s; "
+    shares = [row["of the best %"] for row in rows]
+    lab.say(f"{len(rows)} scenarios: {sum(share >= 97 for share in shares)} within 3 % of the sweep's best, worst "
+            f"{min(shares):.1f} %; at most {max(row['s'] for row in rows):.1f} s; "
             f"{sum(row['of the device'] > 1.005 for row in rows)} told rates above the device's")

@@ -1,7 +1,7 @@
 """What the peers share: the files, their order, measuring, and the line of JSON that arena.py reads.
 
-The work is the same for all: read a file -> decode it to RGB -> resize it to 224 x 224, bilinear -> float32, normalised by
-ImageNet's mean and deviation -> batches of 128, NCHW, in an order shuffled anew each epoch."""
+The work is the same for all: read a file -> decode it to RGB -> resize it to 224 x 224, bilinear -> float32, normalised
+by ImageNet's mean and deviation -> batches of 128, NCHW, in an order shuffled anew each epoch."""
 import glob
 import json
 import os
@@ -103,7 +103,8 @@ def measure(given, batches, version):
         if epoch > 0:
             rates.append(images / (time.perf_counter() - began))
             cpu += of_tree(cpu_seconds) - cpu_before
-    return {"images_per_s": statistics.median(rates), "rates": rates, "shape": shape, "layout": "NCHW", "version": version,
+    return {"images_per_s": statistics.median(rates), "rates": rates, "shape": shape, "layout": "NCHW",
+            "version": version,
             "cpu_s_per_1000": 1000 * cpu / (images * given.epochs), "rss_mb": of_tree(megabytes("VmHWM:", "status")),
             "pss_mb": pss or of_tree(megabytes("Pss:", "smaps_rollup"))}
 

@@ -1,4 +1,4 @@
-"""loaders.py LOADER VARIANT: a loader of the arena (arena.py starts it), measured, or (--dump) its first batch in sorted order.
+"""loaders.py LOADER VARIANT: a loader of the arena, measured, or (--dump) its first batch in sorted order.
 
 Each is a function that gives (batches of an epoch, version) and imports what its environment alone has (setup.sh)."""
 import argparse
@@ -51,8 +51,8 @@ def stoker_python(given):
 
 
 def cv2(given):
-    """OpenCV by hand. ring: threads, into four batches that are used again and again, the strongest that can be written in
-    Python; merge: into a fresh array for each batch."""
+    """OpenCV by hand. ring: threads, into four batches that are used again and again, the strongest that can be written
+    in Python; merge: into a fresh array for each batch."""
     import cv2
     import numpy as np
     paths, pool = common.files(given.data), ThreadPoolExecutor(given.workers)
@@ -85,9 +85,9 @@ def cv2(given):
 
 
 def dali(given):
-    """NVIDIA DALI on the CPU. plain: the accurate IDCT, bilinear; aa: antialiased. Its batches are whole (the last one takes
-    samples of the next epoch). Shards: tar files or TFRecord, with their indexes; mapped, but not where they have to be
-    cold, for the kernel keeps what is mapped."""
+    """NVIDIA DALI on the CPU. plain: the accurate IDCT, bilinear; aa: antialiased. Its batches are whole (the last one
+    takes samples of the next epoch). Shards: tar files or TFRecord, with their indexes; mapped, but not where they have
+    to be cold, for the kernel keeps what is mapped."""
     import numpy as np
     import nvidia.dali
     from nvidia.dali import fn, pipeline_def, tfrecord, types
@@ -122,9 +122,10 @@ def dali(given):
 
 
 def tf_data(given):
-    """plain: fancy upsampling and the accurate IDCT (Pillow's pixels), normalised per image; aa: the same, antialiased; tuned:
-    the fast IDCT without fancy upsampling, normalised and transposed once a batch. Workers: calls in parallel and threads of
-    the pool. Shards: TFRecord, shuffled, interleaved and shuffled again in a buffer, as its guide has it."""
+    """plain: fancy upsampling and the accurate IDCT (Pillow's pixels), normalised per image; aa: the same, antialiased;
+    tuned: the fast IDCT without fancy upsampling, normalised and transposed once a batch. Workers: calls in parallel
+    and threads of the pool. Shards: TFRecord, shuffled, interleaved and shuffled again in a buffer, as its guide has
+    it."""
     os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
     import tensorflow as tf
     workers, tuned, paths = given.workers, given.variant == "tuned", common.files(given.data)
@@ -168,8 +169,8 @@ def tf_data(given):
 
 
 def grain(given):
-    """Google's Grain; workers are threads. cv2: OpenCV decodes and resizes (plain bilinear); pil: Pillow does (antialiased).
-    Shards: ArrayRecord, whose records are read one by one in Grain's order of all of them."""
+    """Google's Grain; workers are threads. cv2: OpenCV decodes and resizes (plain bilinear); pil: Pillow does
+    (antialiased). Shards: ArrayRecord, whose records are read one by one in Grain's order of all of them."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     import grain
     import numpy as np
@@ -208,7 +209,8 @@ def torch_options(given):
 
 def torch(given):
     """PyTorch's DataLoader with torchvision's decode_jpeg and transforms v2; workers are processes. tvio: antialiased;
-    tvionoaa: plain bilinear; tviotuned: antialiased, uint8 to the batch, normalised once a batch in the main process."""
+    tvionoaa: plain bilinear; tviotuned: antialiased, uint8 to the batch, normalised once a batch in the main
+    process."""
     import torch
     import torchvision
     from torchvision.io import ImageReadMode, decode_jpeg, read_file
@@ -235,8 +237,8 @@ def torch(given):
 
 
 def webdataset(given):
-    """WebDataset through its own loader (PyTorch's): tar shards mixed, then a shuffle buffer; OpenCV decodes. Workers are
-    processes, beside the main one. The last batch of each worker is smaller."""
+    """WebDataset through its own loader (PyTorch's): tar shards mixed, then a shuffle buffer; OpenCV decodes. Workers
+    are processes, beside the main one. The last batch of each worker is smaller."""
     import torch
     import webdataset
     shards, options = common.shards(given.shards), torch_options(given)
@@ -248,8 +250,8 @@ def webdataset(given):
 
 
 def mds(given):
-    """MosaicML Streaming, local MDS shards in its own shuffled order, in PyTorch's DataLoader; OpenCV decodes. Workers are
-    processes, beside the main one. The last batch of each worker is smaller."""
+    """MosaicML Streaming, local MDS shards in its own shuffled order, in PyTorch's DataLoader; OpenCV decodes. Workers
+    are processes, beside the main one. The last batch of each worker is smaller."""
     warnings.filterwarnings("ignore")
     import streaming
     import torch
@@ -266,8 +268,8 @@ def mds(given):
 
 
 def ffcv(given):
-    """FFCV; workers are threads. orig: its file holds the JPEG files' own bytes; raw256: pixels decoded beforehand, at most 256
-    wide and high, so nothing is decoded. Resized by INTER_AREA, FFCV's only way. The file is made first."""
+    """FFCV; workers are threads. orig: its file holds the JPEG files' own bytes; raw256: pixels decoded beforehand, at
+    most 256 wide and high, so nothing is decoded. Resized by INTER_AREA, FFCV's only way. The file is made first."""
     import cv2
     import ffcv.fields.rgb_image
     import numpy as np
@@ -310,8 +312,8 @@ def ffcv(given):
 
 
 def spdl(given):
-    """SPDL: chunks of 128 files through spdl.io.load_image_batch (FFmpeg decodes and scales), as in its example; workers:
-    chunks at a time, each on a thread."""
+    """SPDL: chunks of 128 files through spdl.io.load_image_batch (FFmpeg decodes and scales), as in its example;
+    workers: chunks at a time, each on a thread."""
     import spdl.io
     import torch
     from spdl.pipeline import PipelineBuilder
@@ -338,8 +340,8 @@ def spdl(given):
 
 def turboloader(given):
     """TurboLoader of PyPI: its threads read a tar file by mmap, in the way that PyTorch's users are shown. It takes all
-    processors that the process may use, so this process gets as many as workers. into: into six batches that are used again
-    and again, through its C++ half, which its Python half does not offer."""
+    processors that the process may use, so this process gets as many as workers. into: into six batches that are used
+    again and again, through its C++ half, which its Python half does not offer."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:given.workers])
     import numpy as np
     import turboloader  # counts processors when it is loaded
@@ -375,7 +377,8 @@ def main():
     parser.add_argument("--epochs", type=int, default=3, help="measured epochs, after one that is dropped")
     parser.add_argument("--dump", help="instead: write the first batch, in sorted order, into this .npy file")
     parser.add_argument("--cache", help="folder for files in a format of its own")
-    parser.add_argument("--shards", help="read the same files from shards in this folder, as make_shards.py writes them")
+    parser.add_argument("--shards",
+                        help="read the same files from shards in this folder, as make_shards.py writes them")
     parser.add_argument("--cold", action="store_true", help="empty the page cache of the shards before each epoch")
     given = parser.parse_args()
     common.run(given, *globals()[given.loader](given))

@@ -1,8 +1,9 @@
-"""make_shards.py DATA FOLDER FORMAT: the files of DATA in a mixed order as 16 shards of one format below FOLDER. What is there is
-left alone. tar: WebDataset's, with DALI's index in tar-index; tfrecord: tf.data's, with DALI's index in tfrecord-index;
-arrayrecord: Grain's; mds: MosaicML Streaming's. Each needs its peer's Python; tar needs nothing."""
+"""make_shards.py DATA FOLDER FORMAT: the files of DATA in a mixed order as 16 shards of one format below FOLDER. What
+is there is left alone. tar: WebDataset's, with DALI's index in tar-index; tfrecord: tf.data's, with DALI's index in
+tfrecord-index; arrayrecord: Grain's; mds: MosaicML Streaming's. Each needs its peer's Python; tar needs nothing."""
 import io
 import os
+import pathlib
 import struct
 import sys
 import tarfile
@@ -14,14 +15,10 @@ SHARDS = 16
 
 def parts(data):
     """Of each shard: (number, bytes, label) of its samples. Mixed once, as shards should be."""
-    files = common.files(data)
-    order = common.order(len(files), 99)
+    images = common.Images(data, lambda path: pathlib.Path(path).read_bytes())
+    order = common.order(len(images), 99)
     for shard in range(SHARDS):
-        def samples(places=order[shard::SHARDS]):
-            for place in places:
-                with open(files[place][0], "rb") as file:
-                    yield place, file.read(), files[place][1]
-        yield shard, samples()
+        yield shard, ((place, *images[place]) for place in order[shard::SHARDS])
 
 
 def index(folder, name, lines):
@@ -85,16 +82,14 @@ def mds(data, folder):
                 out.write({"image": encoded, "label": label})
 
 
-def main():
-    data, folder, form = sys.argv[1:]
+def main(data, folder, form):
     done, target = f"{folder}/{form}.done", f"{folder}/{form}"
-    if os.path.exists(done):
-        return
-    os.makedirs(target, exist_ok=True)
-    {"tar": tar, "tfrecord": tfrecord, "arrayrecord": arrayrecord, "mds": mds}[form](data, target)
-    open(done, "w").close()
+    if not os.path.exists(done):
+        os.makedirs(target, exist_ok=True)
+        {"tar": tar, "tfrecord": tfrecord, "arrayrecord": arrayrecord, "mds": mds}[form](data, target)
+        open(done, "w", encoding="utf-8").close()
     os._exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

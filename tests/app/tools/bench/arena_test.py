@@ -7,7 +7,8 @@ import subprocess
 import sys
 import unittest
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent / "peers")]
+EXPERIMENTS = pathlib.Path(__file__).resolve().parents[3] / "experiments"
+sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "peers")]
 import arena  # noqa: E402
 import frame  # noqa: E402
 import make_shards  # noqa: E402
@@ -21,7 +22,8 @@ class Frame(StokerTest):
     def order(self, **how):
         seen = []
         seed = how.pop("seed", 1)
-        self.lab(seed=seed).measure("", {name: lambda name=name: seen.append(name) or {"s": 1.0} for name in "abc"}, **how)
+        self.lab(seed=seed).measure("", {name: lambda name=name: seen.append(name) or {"s": 1.0} for name in "abc"},
+                                    **how)
         return ["".join(seen[at:at + 3]) for at in range(0, len(seen), 3)]
 
     def test_rounds_are_interleaved(self):
@@ -33,15 +35,18 @@ class Frame(StokerTest):
 
     def test_what_does_not_count_and_what_is_compared(self):
         values = iter([9, 1, 2, 3, 4])
-        got = self.lab().measure("", {"a": lambda: {"s": next(values)}, "b": lambda: {"s": 2}}, warm_up=1, reference="b")
-        self.assertEqual((got["a"]["s"], got.median("a", "s"), got.ratios("a", "b", "s")), ([1, 2, 3, 4], 2.5, [0.5, 1, 1.5, 2]))
+        got = self.lab().measure("", {"a": lambda: {"s": next(values)}, "b": lambda: {"s": 2}}, warm_up=1,
+                                 reference="b")
+        self.assertEqual((got["a"]["s"], got.median("a", "s"), got.ratios("a", "b", "s")), ([1, 2, 3, 4], 2.5, [0.5, 1,
+                                                                                                                1.5, 2]))
 
     def test_who_fails_is_left_out_and_named(self):
         def fails():
             raise frame.CannotMeasure("it is not here")
         lab = self.lab()
         got = lab.measure("trial", {"bad": fails, "good": lambda: {"s": 1}})
-        self.assertEqual((list(got), lab.record["failed"]), (["good"], [{"what": "trial, bad", "why": "it is not here"}]))
+        self.assertEqual((list(got), lab.record["failed"]), (["good"], [{"what": "trial, bad",
+                                                                         "why": "it is not here"}]))
 
     def test_every_experiment_says_what_it_is(self):
         words = [sys.executable, "-B", frame.HERE / "run.py"]
@@ -53,13 +58,16 @@ class Frame(StokerTest):
 
 class Arena(StokerTest):
     def arena(self, *words, code=0):
-        done = subprocess.run([sys.executable, "-B", frame.HERE / "run.py", "arena", "--peers", self.dir, "--data", MINI,
-                               "--json", self.dir / "said.json", *words], capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run([sys.executable, "-B", frame.HERE / "run.py", "arena", "--peers", self.dir, "--data",
+                               MINI,
+                               "--json", self.dir / "said.json", *words], capture_output=True, text=True, timeout=300,
+                              check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return json.loads((self.dir / "said.json").read_text())
 
     def test_ours_is_measured_and_who_is_not_there_is_listed(self):
-        said = self.arena("--only", "^(stoker|dali)$", "--rounds", "1", "--epochs", "1", "--workers", "1", code=frame.NOT_MEASURED)
+        said = self.arena("--only", "^(stoker|dali)$", "--rounds", "1", "--epochs", "1", "--workers", "1",
+                          code=frame.NOT_MEASURED)
         [row] = said["tables"][0]["rows"]
         self.assertEqual((row["name"], row["ratio"]), ("stoker *", None))
         self.assertGreater(min(row[name] for name in ("images/s", "CPU-s/1000", "peak MB", "PSS MB")), 0)
@@ -67,7 +75,8 @@ class Arena(StokerTest):
 
     def test_the_arena_of_shards(self):
         said = self.arena("--arena", "shards", "--data", self.dir / "none", code=frame.NOT_MEASURED)
-        self.assertGreater({failed["what"] for failed in said["failed"]}, {"stoker-tar", "stoker-tfrecord-cold", "mds-cold"})
+        self.assertGreater({failed["what"] for failed in said["failed"]}, {"stoker-tar", "stoker-tfrecord-cold",
+                                                                           "mds-cold"})
 
 
 class Pixels(StokerTest):
@@ -81,7 +90,8 @@ class Pixels(StokerTest):
         exact = self.levels("levels.npy", "|u1", (1, 1, 2, 3), bytes([10, 20, 30, 110, 120, 130]))
         planes = [(level + 1 - m) / s for levels, m, s in zip(((10, 110), (20, 120), (30, 136)), arena.MEAN, arena.STD)
                   for level in levels]
-        mean, most = arena.difference(self.levels("floats.npy", "<f4", (1, 3, 1, 2), struct.pack("<6f", *planes)), exact)
+        mean, most = arena.difference(self.levels("floats.npy", "<f4", (1, 3, 1, 2), struct.pack("<6f", *planes)),
+                                      exact)
         self.assertAlmostEqual(mean, (5 * 1 + 7) / 6, places=4)
         self.assertAlmostEqual(most, 7, places=4)
         with self.assertRaisesRegex(AssertionError, "3 values against 6: not the same images"):

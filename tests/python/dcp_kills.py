@@ -1,30 +1,28 @@
 """kill -9 of the two ranks of a training that saves by torch.distributed.checkpoint through stoker.dcp, --kills times.
 
-Nothing that was acknowledged is lost, and no set is torn: else it says so. The test tests/python/dcp_test.py does it a few
-times. By torchrun's agent, which starts the ranks again, forked so that PyTorch is imported once: of both ranks, or of one,
-whereupon the agent ends the other; four of five in or between saves, the fifth from the start of the ranks on. Each life begins
-with a look at all bytes of all sets. --by forks: both ranks, without an agent. --dir: on the disk. Needs torch 2.6 or newer.
-For docs/promises.md and docs/results.md.
+Nothing that was acknowledged is lost, and no set is torn: else it says so. The test tests/python/dcp_test.py does it a
+few times. By torchrun's agent, which starts the ranks again, forked so that PyTorch is imported once: of both ranks, or
+of one, whereupon the agent ends the other; four of five in or between saves, the fifth from the start of the ranks on.
+Each life begins with a look at all bytes of all sets. --by forks: both ranks, without an agent. Needs a Python with
+torch 2.6 or newer.
+
+PYTHONPATH=build/python python3 tests/python/dcp_kills.py --dir DIRECTORY [--kills 1000] [--seed 1]
 """
+import argparse
 import logging
 import os
 import pathlib
 import random
-import re
+import shutil
 import signal
-import sys
 import time
 import warnings
 
-from frame import TESTS, CannotMeasure, wheel
-
-ROUNDS = 1
-OPTIONS = {"kills": 1000, "by": {"agent": 0, "forks": 0}}
+import dcp_ranks
 
 
 def live(folder, kind):
     """A life of a rank."""
-    import dcp_ranks
     import torch.distributed as dist
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)  # not those of the agent
@@ -49,12 +47,12 @@ def live(folder, kind):
 
 def kill_all(folder, kills, chance):
     """The ranks of an agent, from a process of its own."""
-    import dcp_ranks
     begin, early, acknowledged = time.monotonic(), 0, dcp_ranks.Acknowledged(folder)
     place, saved = pathlib.Path(folder), lambda: len(acknowledged.steps())
 
     def lives():
-        return [int(line) for line in (place / "lives").read_text().split("\n")[:-1]] if (place / "lives").exists() else []
+        return [int(line)
+                for line in (place / "lives").read_text().split("\n")[:-1]] if (place / "lives").exists() else []
 
     def wait(what):
         give_up = time.monotonic() + dcp_ranks.PATIENCE_S
@@ -84,7 +82,6 @@ def kill_all(folder, kills, chance):
 
 def by_agent(folder, kind, kills, chance):
     """Kills under one agent; its last life finds that it was enough."""
-    import dcp_ranks
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
     logging.disable(logging.CRITICAL)  # of the agent, which says much about each of them
     os.makedirs(folder)
@@ -105,25 +102,32 @@ def by_agent(folder, kind, kills, chance):
 
 
 def by_forks(folder, kind, kills, chance):
-    import dcp_ranks
     ranks = dcp_ranks.Kills(folder, kind, chance)
     for _ in range(kills):
         ranks.kill_once()
     return len(ranks.acknowledged.steps())
 
 
-def run(lab):
-    wheel()
-    sys.path.append(str(TESTS / "python"))
-    import dcp_ranks
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--dir", required=True)
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--by", choices=("agent", "forks"), default="agent")
+    options = parser.parse_args()
     if dcp_ranks.MISSING:
-        raise CannotMeasure(dcp_ranks.MISSING)
+        raise SystemExit(dcp_ranks.MISSING)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     warnings.filterwarnings("ignore")  # dcp.load says that the look at the sets is of one process
-    rows, begin, how = [], time.monotonic(), by_agent if lab.given.by == "agent" else by_forks
+    begin, how = time.monotonic(), by_agent if options.by == "agent" else by_forks
     for number, kind in enumerate(("direct", "burst_buffer")):
-        if re.search(lab.given.only, kind):
-            count, chance = (lab.given.kills + number) // 2, random.Random(lab.given.seed + number)
-            rows.append({"checkpoints": kind, "kills": count, "sets acknowledged": how(
-                f"{lab.folder}/{kind}", kind, count, chance), "lost": 0, "torn": 0, "s": time.monotonic() - begin})
-    lab.table("kills", rows)
+        folder, count = f"{options.dir}/kills-{kind}", (options.kills + number) // 2
+        shutil.rmtree(folder, ignore_errors=True)
+        sets = how(folder, kind, count, random.Random(options.seed + number))
+        print(f"{kind}: {count} kills, {sets} sets acknowledged, 0 lost, 0 torn, {time.monotonic() - begin:.0f} s",
+              flush=True)
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,7 @@ and the quality follows from them."""
 import argparse
 import bisect
 import csv
+import functools
 import io
 import math
 import multiprocessing
@@ -111,17 +112,12 @@ def make(image, width, height, bits, sampling, coding, draw):
     for _ in range(TRIES):
         part = crop(image, width, height, draw)
         part = part.convert("L") if sampling == "grey" else part
-        files = {}
-
-        def size(quality):
-            files[quality] = encode(part, quality, sampling, coding)
-            return len(files[quality])
-
-        at = min(bisect.bisect_left(QUALITIES, wanted, key=size), len(QUALITIES) - 1)
+        file = functools.cache(lambda quality: encode(part, quality, sampling, coding))
+        at = min(bisect.bisect_left(QUALITIES, wanted, key=lambda quality: len(file(quality))), len(QUALITIES) - 1)
         for quality in QUALITIES[max(at - 1, 0):at + 1]:
-            miss = abs(math.log(size(quality) / wanted))
+            miss = abs(math.log(len(file(quality)) / wanted))
             if best is None or miss < best[0]:
-                best = miss, quality, files[quality]
+                best = miss, quality, file(quality)
         if best[0] < 0.25:
             break
     return best[1:]
@@ -155,7 +151,7 @@ def summary(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("source", nargs="+")
     parser.add_argument("--files", type=int, default=2500)
