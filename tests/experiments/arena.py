@@ -61,8 +61,7 @@ FLOAT, AREA = "decoder.output=float32", "resized by area, its only way, so other
 KEPT = "dataset='{type: decoded, inner: {type: image_folder, storage: data}}' decoder="
 LOADERS = [
     own("stoker", "bilinear", FLOAT),
-    peer("stoker-python", "bilinear", "stoker_python", "bilinear", "stoker", "reused", "ours, in a Python loop",
-         ours=True),
+    peer("stoker-python", "bilinear", "stoker_python", "bilinear", "stoker", "reused", "in a Python loop", ours=True),
     peer("cv2-ring", "bilinear", "cv2", "ring", "cv2", "reused", reference=True),
     peer("cv2-merge", "bilinear", "cv2", "merge", "cv2"),
     peer("dali", "bilinear", "dali", "plain", "dali", "reused", "whole batches: 9,088 images an epoch"),
@@ -77,20 +76,18 @@ LOADERS = [
          note="one tar file by mmap; other pixels; no labels"),
     peer("turboloader-into", "bilinear", "turboloader", "into", "turbo", "reused", "likewise"),
     own("stoker-aa", "antialias", f"{FLOAT} decoder.resize=antialias"),
-    peer("stoker-python-aa", "antialias", "stoker_python", "antialias", "stoker", "reused", "ours, in a Python loop",
-         ours=True),
+    peer("stoker-python-aa", "antialias", "stoker_python", "antialias", "stoker", "reused", "as above", ours=True),
     peer("grain-pil", "antialias", "grain", "pil", "grain", reference=True),
     peer("dali-aa", "antialias", "dali", "aa", "dali", "reused", "whole batches: 9,088 images an epoch"),
-    peer("tf-aa", "antialias", "tf_data", "aa", "tf"), peer("torch-tvio", "antialias", "torch", "tvio", "torch",
-                                                            note=PROCESSES),
+    peer("tf-aa", "antialias", "tf_data", "aa", "tf"),
+    peer("torch-tvio", "antialias", "torch", "tvio", "torch", note=PROCESSES),
     peer("torch-tviotuned", "antialias", "torch", "tviotuned", "torch",
          note="uint8 to the main process, normalised there"),
     own("stoker-uint8", "uint8", "", "our own way, normalised on the device; no other makes such batches"),
     own("stoker-whole", "uint8", "decoder.on_device=resize",
         "whole images in frames of 512 KiB, resized on the device"),
     own("stoker-cached", "cached", KEPT + "'{type: raw, size: 224}'", "decoded in the epoch that is dropped"),
-    own("stoker-cached-float32", "cached", KEPT + "'{type: raw, size: 224, output: float32}'",
-        "the same, normalised, NCHW"),
+    own("stoker-cached-float32", "cached", KEPT + "'{type: raw, size: 224, output: float32}'", "likewise, normalised"),
     peer("ffcv-raw256", "cached", "ffcv", "raw256", "ffcv", "reused", "float32, from pixels of at most 256 x 256; "
          + AREA)]
 
@@ -101,12 +98,11 @@ def shards(kind):
     for form, dataset in (("tar", "tar_shards"), ("tfrecord", "tfrecord")):
         of = (f"storage.data.root={{data}}-shards/{form} loader.order=shards "
               f"dataset='{{type: {dataset}, storage: data}}'")
+        how = {"how": f"bench loader {{arena}} {of}"}
         if cold:
-            entry = own(f"stoker-{form}{end}", kind, FLOAT, how=f"bench read {{arena}} {of}",
-                        more="--loader --stages=resize "
-                        "--threads={workers} --batch=128 --repetitions=$((1 + {epochs})) --page-cache=cold")
-        else:
-            entry = own(f"stoker-{form}", kind, FLOAT, how=f"bench loader {{arena}} {of}")
+            how = {"how": f"bench read {{arena}} {of}", "more": "--loader --stages=resize --threads={workers} "
+                   "--batch=128 --repetitions=$((1 + {epochs})) --page-cache=cold"}
+        entry = own(f"stoker-{form}{end}", kind, FLOAT, **how)
         yield dataclasses.replace(entry, needs=f"{{data}}-shards/{form}.done")
     for name, loader, variant, environment, form, note in (
             ("webdataset", "webdataset", "cv2", "shards", "tar", PROCESSES),

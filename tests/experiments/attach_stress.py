@@ -17,7 +17,7 @@ from frame import CannotMeasure, spread
 from stoker import MINI, Process
 
 ROUNDS = 20
-OPTIONS = {"kills": 0, "target": {"mixed": 0, "reader": 0, "sleeper": 0}}
+OPTIONS = {"kills": 0}
 TARGET = """
 import hashlib, os, select, sys, threading, time
 kinds, root = sys.argv[1].split(","), sys.argv[2]
@@ -44,8 +44,7 @@ sys.stdin.read(1)
 print({"done": done, "wrong": wrong}, flush=True)
 os._exit(0)
 """
-TARGETS = {"reader": "reader,reader,reader", "sleeper": "sleeper,waiter,selecter",
-           "mixed": "reader,sleeper,waiter,selecter," + ",".join(["busy"] * 5)}
+KINDS = "reader,sleeper,waiter,selecter," + ",".join(["busy"] * 5)
 
 
 def stopped_threads(pid):
@@ -72,7 +71,7 @@ def run(lab):
     chance = random.Random(lab.given.seed)
     plan = [False] * lab.given.rounds + [True] * lab.given.kills
     chance.shuffle(plan)
-    with subprocess.Popen([sys.executable, "-c", TARGET, TARGETS[lab.given.target], str(MINI)], stdin=subprocess.PIPE,
+    with subprocess.Popen([sys.executable, "-c", TARGET, KINDS, str(MINI)], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as target:
         time.sleep(0.5)
         try:

@@ -43,8 +43,8 @@ def write(path, series, times):
             head = f"{name}{{{TARGET}{',' + labels if labels else ''}}} "
             grows = re.search("_(total|sum|count|bucket)(:last)?$", name)
             file.write(f"# TYPE {name} unknown\n")
-            file.writelines(f"{head}{value * 1000 * i / len(times) if grows else value} {at}\n" for i,
-                            at in enumerate(times))
+            grown = lambda i: value * 1000 * i / len(times) if grows else value
+            file.writelines(f"{head}{grown(i)} {at}\n" for i, at in enumerate(times))
         file.write("# EOF\n")
 
 

@@ -38,7 +38,8 @@ model: {name}
 framework: pytorch
 workflow: {{generate_data: False, train: True, checkpoint: False}}
 dataset: {{data_folder: {folder}, format: npz, num_files_train: {round(files * lab.given.part)},
-          num_samples_per_file: 1, record_length: {size}, record_length_stdev: {deviation}, record_length_resize: 65536}}
+          num_samples_per_file: 1, record_length: {size}, record_length_stdev: {deviation},
+          record_length_resize: 65536}}
 reader: {{data_loader: pytorch, batch_size: {batch}, read_threads: {threads}, file_shuffle: seed, sample_shuffle: seed}}
 train: {{epochs: {lab.given.epochs}, computation_time: {step}}}
 metric: {{au: 0.9}}

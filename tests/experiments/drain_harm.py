@@ -8,7 +8,7 @@ docs/results.md, "Checkpoints".
 import shutil
 
 from frame import raw_images, rows_of
-from stoker import configuration, emulated, posix
+from stoker import configuration, emulated, flow, posix
 
 BESIDE = "/dev/shm"
 WORDS = "settings of all runs: a.b=c"
@@ -26,13 +26,13 @@ def experiment(given, folder):
                     read_latency_ms=0.1, queue_depth=9.7)
     return configuration(
         tiers={"data": posix("unused"), "fast": posix("fast"), "disk": disk},
-        device=f"{{type: emulated, step_ms: {step_ms}}}",
-        dataset="{type: image_folder, storage: disk}",
+        device=f"{{type: emulated, step_ms: {step_ms}}}", dataset="{type: image_folder, storage: disk}",
         decoder=f"{{type: raw, height: {SIZE}, width: {SIZE}, size: {SIZE}}}",
         loader=f"{{type: prefetched, batch_size: {BATCH}, workers: 2, prefetch_batches: 4}}",
         optimizer="{type: adam, lr: 0.001}", evaluation="{enabled: false}",
         training=f"{{epochs: 100000, max_steps: {(given.saves + 1) * steps}}}",
-        checkpoint=f"{{type: burst_buffer, slow: disk, fast: fast, snapshot: async, keep_last: 2, every_steps: {steps}}}",
+        checkpoint=flow(type="burst_buffer", slow="disk", fast="fast", snapshot="async", keep_last=2,
+                        every_steps=steps),
         metrics="{every_steps: 1000000, sinks: [{type: timeline, seconds: 0.1}]}")
 
 

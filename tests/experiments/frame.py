@@ -199,8 +199,6 @@ class Lab:
 
 
 def explain(error):
-    if isinstance(error, subprocess.CalledProcessError) and error.stderr:
-        return f"{error}\n{error.stderr if isinstance(error.stderr, str) else error.stderr.decode()}"[-700:]
     return str(error)[-700:] or type(error).__name__
 
 
@@ -245,12 +243,6 @@ def evict(*paths):
         raise CannotMeasure(f"not cold: {done.stdout}{done.stderr}"[-500:])
 
 
-def there(path, how):
-    """Where it is absent, nothing is measured."""
-    if not os.path.exists(path):
-        raise CannotMeasure(f"{path} is not there: {how}")
-
-
 def wheel():
     """Our Python package, of the build beside the program, in the place of the module of tests/support."""
     for name in [name for name in sys.modules if name.split(".")[0] == "stoker"]:
@@ -265,22 +257,21 @@ def add_option(parser, name, default):
     if isinstance(default, tuple):
         default, text = default
     flag = "--" + name.replace("_", "-")
+    how = {"default": default, "type": str if default is None else type(default)}
     if isinstance(default, bool):
-        parser.add_argument(flag, action="store_true", help=text)
+        how = {"action": "store_true"}
     elif isinstance(default, dict):
-        parser.add_argument(flag, help=text, default=next(iter(default)), choices=default)
+        how = {"default": next(iter(default)), "choices": default}
     elif isinstance(default, list):
-        parser.add_argument(flag, help=text, nargs="+", default=default, type=type(default[0]))
-    else:
-        parser.add_argument(flag, help=text, default=default, type=str if default is None else type(default))
+        how = {"default": default, "type": type(default[0]), "nargs": "+"}
+    parser.add_argument(flag, help=text, **how)
 
 
 def arguments(name, module, words):
     parser = argparse.ArgumentParser(f"run.py {name}", description=module.__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=getattr(module, "ROUNDS", 3), help="each variant once in each")
-    parser.add_argument("--only", default="",
-                        help="what has this regular expression in its name, where there are several")
+    parser.add_argument("--only", default="", help="what has this regular expression in its name")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--dir", default=getattr(module, "BESIDE", None), help="where the temporary folder is made")
     parser.add_argument("--json", type=pathlib.Path, help="writes all values into this file")

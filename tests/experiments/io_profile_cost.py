@@ -1,10 +1,9 @@
 """What the I/O profiler costs a run, and what its sessions say beside the kernel: the same run with and without.
 
-  stream     reads alone, 76 kB a file, from an emulated hard disk; a session every five steps, as the study's STREAM
-  lustre     the same from an emulated Lustre; one session over all of the run
-  fast       the same from a tier of 3.8 GB/s, 20 us a file
-  training   AlexNet (67 pixels) on the processor, JPEG files from the page cache; one session over all of the run
-  cache      reads alone from the page cache, where a file costs some microseconds; a session every five steps
+stream: reads alone, 76 kB a file, from an emulated hard disk; a session every five steps, as the study's STREAM.
+lustre: the same from an emulated Lustre; one session over all of the run. fast: from a tier of 3.8 GB/s, 20 us a file.
+training: AlexNet (67 pixels) on the processor, JPEG files from the page cache. cache: reads alone from the page cache,
+where a file costs some microseconds; a session every five steps.
 
 For each session of a second and more, the bytes of its reads beside rchar of /proc/PID/io, which this program looks at
 every 2 ms. For docs/results.md, "The I/O profiler".

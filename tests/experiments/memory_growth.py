@@ -52,8 +52,7 @@ def grow(lab, name):
     evaluation, slope = summary.get("evaluation", {}), statistics.linear_regression(*zip(*points)).slope
     return {"setting": name, "steps": summary["steps"],
             "evaluations": evaluation.get("images", 0) // evaluation.get("samples", 1), "MB at first": points[0][1],
-            "MB at the end": points[-1][1],
-            "MB an hour at 5 steps/s": slope * 5 * 3600 / (summary["steps"] / seconds)}
+            "MB at the end": points[-1][1], "MB an hour at 5 steps/s": slope * 5 * 3600 / (summary["steps"] / seconds)}
 
 
 def run(lab):

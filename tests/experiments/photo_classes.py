@@ -1,16 +1,16 @@
 """How fast the loader is with photographs of each size and kind, beside libjpeg-turbo with the same files.
 
---folder is what peers/photographs.py wrote. In each round every class runs `stoker bench loader` once, at 224 x 224
-pixels, without scaled decoding (--scaled: with it; libjpeg-turbo decodes all at full size): one epoch that warms up and
-two that count, then libjpeg-turbo alone in the same process, which reads and decodes. Small classes are linked several
-times over, so that an epoch is long. Files are in the page cache. For docs/results.md, "A later measurement, and on
-photographs".
+--folder is what tests/support/programs/photographs.py wrote. In each round every class runs `stoker bench loader` once, at 224 x
+224 pixels, without scaled decoding (--scaled: with it; libjpeg-turbo decodes all at full size): one epoch that warms up
+and two that count, then libjpeg-turbo alone in the same process, which reads and decodes. Small classes are linked
+several times over, so that an epoch is long. Files are in the page cache. For docs/results.md, "A later measurement,
+and on photographs".
 """
 import os
 import pathlib
 import re
 
-from frame import median, rows_of, there
+from frame import CannotMeasure, median, rows_of
 from stoker import SOURCE
 
 OPTIONS = {"folder": "", "workers": 1, "decoder": {"jpeg": 0, "turbojpeg": 0}, "scaled": False}
@@ -39,7 +39,8 @@ def load(lab, place):
 
 def run(lab):
     folder, found = pathlib.Path(lab.given.folder).resolve(), {}
-    there(folder / "photographs.csv", "--folder must name what peers/photographs.py wrote")
+    if not (folder / "photographs.csv").exists():
+        raise CannotMeasure("--folder must name what tests/support/programs/photographs.py wrote")
     for row in rows_of(folder / "photographs.csv"):
         if re.search(lab.given.only, row["file"]):
             found.setdefault((row["size"], f"{row['coding']} {row['sampling']}"), []).append(row)

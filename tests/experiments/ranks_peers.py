@@ -19,8 +19,7 @@ WARM_UP = 4
 
 def ours(lab, ranks, *overrides):
     _, folder = lab.train(configuration(
-        tiers={}, dataset="{type: synthetic, samples: 1000, classes: 1000, test_samples: 0}",
-        decoder="{type: jpeg, size: 224}",
+        dataset="{type: synthetic, samples: 1000, classes: 1000, test_samples: 0}", decoder="{type: jpeg, size: 224}",
         loader=f"{{type: prefetched, batch_size: {lab.given.batch * ranks}, workers: 1}}", model="{type: alexnet}",
         optimizer="{type: sgd, lr: 0.001, momentum: 0.9}", evaluation="{enabled: false}",
         training=f"{{epochs: 1000, max_steps: {lab.given.steps}, threads: 1}}",

@@ -26,8 +26,7 @@ def storage_cases():
             "reads in its main thread": SLOW, "the same, and computes a little": SLOW | {"main_ms": 4},
             "6 threads read, and it computes": SLOW | {"loader": "threads", "workers": 6, "main_ms": 0.5},
             "2 workers read more than they decode": SLOW | {"loader": "fork", "decode_ms": 4},
-            "PyTorch's DataLoader, batches of one": SLOW | {"loader": "torch", "batch": 1, "decode_ms": 1,
-                                                            "seconds": 5},
+            "PyTorch's DataLoader, batches of one": SLOW | FORK | {"loader": "torch", "batch": 1, "seconds": 5},
             "records of a page": SLOW | {"how": "small"},
             "records of a page, 4 threads": SLOW | {"how": "small", "loader": "threads", "workers": 4},
             "faults of a mapping": {"read": "{slow_drop}", "how": "map"},
@@ -117,8 +116,8 @@ def computing():
                                  "c.execute('select sum(a) from t').fetchall()")}.items():
         yield name, [PYTHON, "-c", f"{before}\nimport time; end=time.time()+2.5\nwhile time.time()<end: {again}"]
     for name, options in {
-            "a pool that computes": {"loader": "pool", "decode_ms": 10}, "2 ranks that compute": {"ranks": 2,
-                                                                                                  "main_ms": 10},
+            "a pool that computes": {"loader": "pool", "decode_ms": 10},
+            "2 ranks that compute": {"ranks": 2, "main_ms": 10},
             "threads that compute": {"loader": "threads", "decode_ms": 10, "native": True},
             "workers that compute on nothing": {"loader": "spawn", "decode_ms": 10},
             "it reads what is in the page cache": WARM | {"decode_ms": 1},
@@ -173,6 +172,5 @@ def run(lab):
             blamed += case.computes and what == "storage"
             expected = "computes" if case.computes else case.expected[0]
             lab.say(f"{came:<12} {expected:<13} {what:<13} {case.name:<48} {note}")
-    lab.table("programs", [{"programs": kind, "came": came, "count": count} for (kind, came),
-                           count in sorted(sums.items())])
+    lab.table("programs", [{"programs": kind, "came": came, "count": sums[kind, came]} for kind, came in sorted(sums)])
     lab.say(f"that compute and were blamed on storage: {blamed}")

@@ -32,9 +32,8 @@ def group(steps, step_ms, update, save=None, after=False, waits=False):
         if save and number == 0 and after:
             copied, written = stalled(save)
         busy += NOW() - begin
-    if copied:
-        stalled(copied)
     if written:
+        copied and stalled(copied)
         written()
     return stall, busy
 

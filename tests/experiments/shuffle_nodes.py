@@ -3,9 +3,6 @@
 A node has a copy of the files that only it sees (a bind mount), a cgroup that limits its memory to what it needs and a
 little more than its share of the files, and reads of the disk throttled to what a node of the study had. Printed are
 the share of reading by both published methods and the blocking share, in percent. As root. For docs/results.md.
-
-Published, nested sums, on 64, 128, 256, 512 and 1,024 nodes: local 3.60, 3.08, 3.17, 2.91, 1.44 %; global 8.01, 7.72,
-6.83, 6.16, 1.49 %.
 """
 import json
 import os

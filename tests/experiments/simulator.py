@@ -89,8 +89,8 @@ def knobs(lab):
     read, decode = {"loader": "prefetched", "tier": hdd}, {"loader": "threaded", "tier": fast, "delay_ms": 16}
     for knob, before, how, ranks in (
             ("storage=4x", reading, read | {"tier": faster}, 1), ("ranks=4", reading, read, 4),
-            ("compute=2x", reading, read | {"step_ms": STEP_MS / 2}, 1), ("workers=8", reading, read | {"workers": 8},
-                                                                          1),
+            ("compute=2x", reading, read | {"step_ms": STEP_MS / 2}, 1),
+            ("workers=8", reading, read | {"workers": 8}, 1),
             ("storage=4x,ranks=4", reading, read | {"tier": faster}, 4), ("ranks=8", decoding, decode, 8),
             ("decode=2x", decoding, decode | {"delay_ms": 8}, 1), ("workers=2x", decoding, decode | {"workers": 4}, 1),
             ("decode=4x,ranks=2", decoding, decode | {"delay_ms": 4}, 2)):

@@ -18,8 +18,8 @@ TIERS = {"fast": {"read_latency_ms": 0.2, "queue_depth": 64},
          "nfs": {"profile": "nfs"}}
 # GPUs, images/s of one, its batch, ms of a core for a sample, cores of the node (None: those that it needs), tier
 NODES = [(1, 100, 16, 6, None, "fast"), (4, 100, 16, 6, None, "fast"), (8, 60, 16, 5, None, "nfs"),
-         (4, 100, 16, 6, None, "far"), (2, 150, 16, 8, None, "nfs"), (4, 100, 16, 6, 1, "fast"), (4, 100, 16, 6, 2,
-                                                                                                  "nfs"),
+         (4, 100, 16, 6, None, "far"), (2, 150, 16, 8, None, "nfs"), (4, 100, 16, 6, 1, "fast"),
+         (4, 100, 16, 6, 2, "nfs"),
          (8, 60, 8, 10, 3, "far"), (4, 100, 16, 3, None, "hdd"), (2, 100, 16, 3, None, "hdd"),
          (4, 100, 16, 3, None, "narrow"), (8, 60, 16, 6, 2, "narrow")]
 

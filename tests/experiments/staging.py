@@ -94,8 +94,7 @@ class Way:
         settled = [median(epochs[1:] or epochs) for _, _, epochs, _ in rows]  # the first epoch may have staged
         self.lab.table(what, [
             {"staged": name, "files %": 100 * predicted["share_of_objects"],
-             "bytes %": 100 * predicted["share_of_bytes"],
-             "predicted s": predicted["epoch_s"], "achieved s": achieved,
+             "bytes %": 100 * predicted["share_of_bytes"], "predicted s": predicted["epoch_s"], "achieved s": achieved,
              "error %": 100 * (predicted["epoch_s"] / achieved - 1),
              "gain %": 100 * (settled[0] / achieved - 1), "first s": epochs[0], "before s": before}
             for (name, predicted, epochs, before), achieved in zip(rows, settled)])

@@ -2,15 +2,14 @@
 
 Each variant is a process of its own with a state of NumPy arrays. It saves once (which pays for fresh memory), and then
 does groups of steps in which the processor waits, each with an update of the whole state, with a save before the first
-update of every second group. memory: the most that the process had beside the state, from the first save on, by its own
-counters (Rss, every 20 ms). stall: until the state may change. lost: of a group with a save beside one without.
+update of every second group. memory: the most that the process had beside the state, from the first save on, by
+the kernel's count. stall: until the state may change. lost: of a group with a save beside one without.
 durable: until the set is committed. --dir: on the disk. Needs NumPy and our package (build/python). For
 docs/results.md, "Checkpoints".
 """
 import pathlib
 import re
 import shutil
-import threading
 
 import saving
 from frame import wheel
@@ -20,21 +19,8 @@ OPTIONS = {"gib": 2.0, "staging": "512MiB", "saves": (5, "of each process"), "ev
 MIB, ARRAYS = 1 << 20, 16
 
 
-def resident():
-    return int(re.search(r"^Rss:\s+(\d+)", pathlib.Path("/proc/self/smaps_rollup").read_text(), re.M)[1]) << 10
-
-
-class Watch(threading.Thread):
-    """The most resident memory."""
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.most, self.over = 0, threading.Event()
-        self.start()
-
-    def run(self):
-        while not self.over.wait(0.02):
-            self.most = max(self.most, resident())
+def memory(what):
+    return int(re.search(rf"{what}:\s+(\d+)", pathlib.Path("/proc/self/status").read_text())[1]) << 10
 
 
 def process(folder, staged, given):
@@ -44,9 +30,10 @@ def process(folder, staged, given):
     checkpoint = {"type": "direct", "slow": "disk", "snapshot": "async", "slots": 1, "keep_last": 1,
                   "durability": "fsync"}
     checkpoint |= {"staging_memory": given["staging"]} if staged else {}
-    before = resident()
+    before = memory("VmRSS")
     saver = stoker.Checkpointer({"storage": {"disk": {"type": "posix", "root": folder}}, "checkpoint": checkpoint})
-    watch, rows, begin = Watch(), [], 0
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak is that of now
+    rows, begin = [], 0
 
     def save():
         nonlocal begin
@@ -63,9 +50,7 @@ def process(folder, staged, given):
     status = saver.status()
     assert status["failed"] == 0 and status["saved"] == given["saves"] + 1, status
     saver.close()
-    watch.over.set()
-    watch.join()
-    rows[-1]["memory, MiB"] = (watch.most - before) / MIB
+    rows[-1]["memory, MiB"] = (memory("VmHWM") - before) / MIB
     return rows[1:]
 
 

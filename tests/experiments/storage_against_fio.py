@@ -22,8 +22,7 @@ TRANSFER = {"sequential": 1 << 20, "random": 4 << 10}
 
 def ours(lab, tier, op, pattern, threads, block):
     last = lab.json("bench", "storage", "tiers.yaml", tier, "--op", op, "--pattern", pattern, "--threads", threads,
-                    "--block-size",
-                    block, "--transfer-size", TRANSFER[pattern], "--rounds", 2, "--fsync",
+                    "--block-size", block, "--transfer-size", TRANSFER[pattern], "--rounds", 2, "--fsync",
                     "--cold")["results"][0]["rounds"][-1]
     if not last["counts"]:
         raise CannotMeasure("files are not evicted here, so nothing is cold")
@@ -52,8 +51,7 @@ def fio(lab, tier, op, pattern, threads, block):
 def run(lab):
     if shutil.which("fio") is None:
         raise CannotMeasure("fio is not installed")
-    tiers = flow(**{tier: flow(type=kind, root=lab.folder) for tier, kind in (("buffered", "posix"), ("direct",
-                                                                                                      "direct"))})
+    tiers = flow(buffered=flow(type="posix", root=lab.folder), direct=flow(type="direct", root=lab.folder))
     (lab.folder / "tiers.yaml").write_text(f"storage: {tiers}\ndataset: {{type: synthetic}}\n")
     off = []
     for case in [(tier, op, pattern, threads) for tier in ("direct", "buffered") for op in ("read", "write")

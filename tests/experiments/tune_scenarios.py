@@ -80,8 +80,7 @@ def compare(lab, name):
     shown = lambda words: " ".join(word.split(".")[-1] for word in words)
     return {"scenario": name, "of the best %": 100 * ours / best, "chosen/s": ours, "best/s": best,
             "told/s": told["images_per_s"]["value"], "of the device": told["images_per_s"]["value"] / device,
-            "s": told["seconds"],
-            "runs": told["runs"], "binds": told["binds"], "chosen": shown(told["overrides"]),
+            "s": told["seconds"], "runs": told["runs"], "binds": told["binds"], "chosen": shown(told["overrides"]),
             "best": shown(max(swept)[1])}
 
 

@@ -208,9 +208,8 @@ def torch_options(given):
 
 
 def torch(given):
-    """PyTorch's DataLoader with torchvision's decode_jpeg and transforms v2; workers are processes. tvio: antialiased;
-    tvionoaa: plain bilinear; tviotuned: antialiased, uint8 to the batch, normalised once a batch in the main
-    process."""
+    """PyTorch's DataLoader with torchvision; workers are processes. tvio: antialiased; tvionoaa: plain bilinear;
+    tviotuned: antialiased, uint8 to the batch, normalised once a batch in the main process."""
     import torch
     import torchvision
     from torchvision.io import ImageReadMode, decode_jpeg, read_file
@@ -237,8 +236,7 @@ def torch(given):
 
 
 def webdataset(given):
-    """WebDataset through its own loader (PyTorch's): tar shards mixed, then a shuffle buffer; OpenCV decodes. Workers
-    are processes, beside the main one. The last batch of each worker is smaller."""
+    """WebDataset through its own loader (PyTorch's): tar shards mixed, then a shuffle buffer; OpenCV decodes."""
     import torch
     import webdataset
     shards, options = common.shards(given.shards), torch_options(given)
@@ -250,8 +248,7 @@ def webdataset(given):
 
 
 def mds(given):
-    """MosaicML Streaming, local MDS shards in its own shuffled order, in PyTorch's DataLoader; OpenCV decodes. Workers
-    are processes, beside the main one. The last batch of each worker is smaller."""
+    """MosaicML Streaming, local MDS shards in its own shuffled order, in PyTorch's DataLoader; OpenCV decodes."""
     warnings.filterwarnings("ignore")
     import streaming
     import torch
@@ -312,8 +309,7 @@ def ffcv(given):
 
 
 def spdl(given):
-    """SPDL: chunks of 128 files through spdl.io.load_image_batch (FFmpeg decodes and scales), as in its example;
-    workers: chunks at a time, each on a thread."""
+    """SPDL: chunks of 128 files through load_image_batch (FFmpeg decodes and scales); workers: chunks at a time."""
     import spdl.io
     import torch
     from spdl.pipeline import PipelineBuilder

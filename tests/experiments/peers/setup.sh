@@ -1,7 +1,7 @@
 #!/bin/bash
-# setup.sh FOLDER [stoker|cv2|dali|tf|grain|torch|turbo|shards|spdl|ffcv|load|data|large|make-shards ...]: makes what arena.py and
-# other experiments need below FOLDER (about 30 GB), all of it where nothing is named: a virtual environment per peer, the data
-# set (from the archive that STOKER_CALTECH101 names), 128 of its files for --pixels, photographs of ImageNet's sizes, and both
+# setup.sh FOLDER [stoker|cv2|dali|tf|grain|torch|turbo|shards|spdl|ffcv|load|data|large|make-shards ...]: makes below
+# FOLDER what arena.py and other experiments need (about 30 GB), or what is named: a virtual environment per peer, the data
+# set (from the archive that STOKER_CALTECH101 names) with 128 files for --pixels, photographs of ImageNet's sizes, and both
 # in shards. What is there is left alone. PYTHON: the interpreter, 3.10 to 3.12.
 set -eu
 folder=$(mkdir -p "${1:?usage: setup.sh FOLDER [peer ...]}" && cd "$1" && pwd)
@@ -46,7 +46,7 @@ data() {
     xargs cp --parents -t "$(mkdir -p "$few.new" && echo "$few.new")" && mv "$few.new" "$few")
 }
 
-# Photographs (photographs.py), made of what Debian's packages of wallpapers hold. These are unpacked, and not installed.
+# Photographs (tests/support/programs/photographs.py), of what Debian's packages of wallpapers hold. These are unpacked, and not installed.
 large() {
   local sources=$folder/wallpapers package
   [ ! -d "$folder/data/photographs" ] || return 0
@@ -57,7 +57,7 @@ large() {
       lomiri-wallpapers-20.04 ukui-wallpapers && for package in *.deb; do dpkg-deb -x "$package" . && rm "$package"; done) \
       >"$folder/log-wallpapers.txt" 2>&1 && mv "$sources.new" "$sources"
   fi
-  "$folder/v-large/bin/python" -B "$here/photographs.py" "$folder/data/photographs" "$sources" >"$folder/log-large.txt" 2>&1 ||
+  "$folder/v-large/bin/python" -B "$here/../../support/programs/photographs.py" "$folder/data/photographs" "$sources" >"$folder/log-large.txt" 2>&1 ||
     failed+=("large: see $folder/log-large.txt and log-wallpapers.txt; it needs Debian's packages of wallpapers")
 }
 

@@ -1,4 +1,4 @@
-"""tests/experiments/peers/photographs.py on a photograph pasted together from the small data set: what it says of its files is so."""
+"""tests/support/programs/photographs.py on a photograph pasted together from the small data set: what it says of its files is so."""
 import collections
 import csv
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 from PIL import Image
 from stoker import MINI, StokerTest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "experiments/peers/photographs.py"
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "support/programs/photographs.py"
 # Codes of each length for luma's AC coefficients in T.81, table K.5: tables made for one file hardly ever have these.
 T81_COUNTS = bytes([0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d])
 SAMPLINGS = {(0x22, 0x11, 0x11): "420", (0x11, 0x11, 0x11): "444", (0x11,): "grey"}
