@@ -15,11 +15,10 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import tempfile
 
 from machine import group, loop_disk
-from stoker import SOURCE, STOKER, configuration, flow, posix
+from stoker import SOURCE, Process, configuration, flow, posix
 
 BESIDE = "/dev/shm"
 ROUNDS = 1
@@ -53,12 +52,12 @@ def operate(lab, profile, kind, threads, processes):
     seconds, figures = lab.given.seconds * (3 if processes > 1 else 1), figures_of(profile)
     wanted = expected(figures, op, size, threads)
     block = max(4, min((64 << 20) // size, int(1.5 * seconds * wanted / threads))) * size
-    words = [STOKER, "bench", "storage", f"{profile}.yaml", "data", "--op", op, "--pattern", pattern, "--transfer-size",
-             size,
-             "--block-size", block, "--threads", threads // processes, "--seconds", seconds, "--rounds", 1, "--json"]
-    running = [subprocess.Popen(list(map(str, words)), cwd=lab.folder, stdout=subprocess.PIPE,
-                                text=True) for _ in range(processes)]
-    said = [json.loads(process.communicate()[0]) for process in running]
+    words = ["bench", "storage", f"{profile}.yaml", "data", "--op", op, "--pattern", pattern, "--seconds",
+             seconds, "--transfer-size", size, "--block-size", block, "--threads", threads // processes, "--rounds", 1,
+             "--json"]
+    running = [Process(words, lab.folder) for _ in range(processes)]
+    assert not any([process.wait(None) for process in running]), running[0].log
+    said = [json.loads(process.output) for process in running]
     rounds = [one["results"][0]["rounds"][-1] for one in said]
     rate = sum(one["transfers"] / one["seconds"] for one in rounds)
     return {"expected/s": wanted, "measured/s": rate, "MB/s": 1e-6 * rate * size, "off %": 100 * (rate / wanted - 1),

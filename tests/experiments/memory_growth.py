@@ -44,6 +44,7 @@ def grow(lab, name):
     begin, points = time.monotonic(), []
     while (passed := time.monotonic() - begin) < seconds:
         time.sleep(min(1, seconds / 100))
+        assert process.alive(), process.log
         if passed > seconds / 5:
             points.append((passed, resident_mb(process.child.pid)))
     process.send(signal.SIGTERM)
