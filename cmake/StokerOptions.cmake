@@ -2,7 +2,6 @@
 find_package(GTest QUIET)
 option(STOKER_BUILD_TESTS "Build the tests; by default where GoogleTest is" ${GTest_FOUND})
 option(STOKER_UNIT_TESTS "With STOKER_BUILD_TESTS: those in C++, beside those that drive the program" ON)
-option(STOKER_BUILD_BENCHMARKS "Build tests/bench (needs Google Benchmark)" OFF)
 option(STOKER_CUDA "Build the plug-in stoker_cuda where a CUDA toolkit is found" ON)
 option(STOKER_UNITY "Compile the sources of a room as one: less time for a whole build" OFF)
 option(STOKER_CORE_ALONE "Build what needs no LibTorch, and nothing else" OFF)

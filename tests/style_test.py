@@ -21,7 +21,7 @@ MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 40, 150, 150
 LOOSE_IN_APP = {"main.cpp", "cli.h", "cli.cpp", "CMakeLists.txt", "README.md"}
 ROOM = re.compile(r"^stoker_room\((\S+)([^)]*)\)", re.MULTILINE)
 # tests/ has the folders of the sources, and these.
-OTHER_TESTS = {"bench", "docker", "fuzz", "gpu", "install", "plugins", "sanitizers", "support"}
+OTHER_TESTS = {"docker", "experiments", "fuzz", "gpu", "install", "plugins", "sanitizers", "support"}
 TORCH = re.compile(r"#include <((?:torch|ATen|c10|caffe2)/[^>]+)>")
 # Headers are included everywhere, and LibTorch's cost 5 to 20 seconds each. c10/core is part of Tensor.h.
 TORCH_IN_HEADERS = re.compile(r"ATen/core/Tensor\.h|c10/core/\w+\.h")

@@ -23,4 +23,4 @@ for folder in ${torch:+"$torch/torch/lib" "$torch"/nvidia/*/lib}; do
   if [ -d "$folder" ]; then libraries+=:$folder; fi
 done
 export STOKER_LIBRARIES=${libraries#:}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-PYTHONPATH=$root/tests/bench/peers exec python3 -B "$here/acceptance.py" "$@"
+PYTHONPATH=$root/tests/experiments/peers exec python3 -B "$here/acceptance.py" "$@"

@@ -5,7 +5,7 @@
 # There are: the program of BUILD (default: build/ of this checkout) with its plug-in for GPUs and nvJPEG, the
 # libraries of this system that they load, data, and the scripts. LibTorch is that machine's. Where STOKER_CALTECH101
 # names the archive of Caltech-101, the data is a sample of it, else datasets/caltech101-mini.
-# STOKER_PHOTOGRAPHS names a folder of larger images, as tests/bench/peers/photographs.py makes them; STOKER_WHEEL the
+# STOKER_PHOTOGRAPHS names a folder of larger images, as tests/support/programs/photographs.py makes them; STOKER_WHEEL the
 # wheel `stoker` for that machine's Python, without which the parts that run in Python are left out.
 set -euo pipefail
 
@@ -105,9 +105,9 @@ done
 rm "$out/rpath.cmake"
 find "$out/bin" "$out/lib" -type f -exec chmod u+w {} + -exec strip --strip-unneeded {} +
 
-mkdir -p "$out/tests/bench/peers"
+mkdir -p "$out/tests/experiments/peers"
 cp -r "$here" "$out/tests/"
-cp "$source"/tests/bench/peers/{common,page_cache,torch_dataloader}.py "$out/tests/bench/peers/"
+cp "$source/tests/experiments/peers/common.py" "$out/tests/experiments/peers/"
 cp "$source/LICENSE" "$out/"
 if [ -n "${STOKER_CALTECH101:-}" ]; then
   take_sample

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `stoker run` says of real programs whose bottleneck is known, in short; all cases: tests/bench/run_verdicts.py.
+"""What `stoker run` says of real programs whose bottleneck is known, in short; all cases: tests/experiments/run_verdicts.py.
 
 A verdict is of what was there: where other programs took the cores that a case needs, it may say so.
 """
