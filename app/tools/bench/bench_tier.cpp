@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "app/base/progress_line.h"
@@ -110,12 +113,32 @@ BenchFolder::BenchFolder(Storage& tier, std::string path)
 // Until the lock is that of the file which is there, for who removes what others left may be
 // quicker than the lock.
 void BenchFolder::make() {
-  do {
+  constexpr int kTries = 1000;
+  for (int tries = 0; tries < kTries; ++tries) {
     files_->make_directories(path_, false);
     std::optional<FileDescriptor> lock = lock_of(*files_, path_);
     if (!lock) return;
     lock_ = std::move(*lock);
-  } while (!lock_ || !files_->exists(path_ + kLock) || !files_->exists(path_));
+    if (lock_ && files_->exists(path_ + kLock) && files_->exists(path_)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  throw Error(
+      ExitCode::environment,
+      files_->full(path_ + kLock) + ": another process keeps this lock; run the benchmark again");
+}
+
+bool BenchFolder::is_of(const Storage& tier) const {
+  const FileTree* const files = files_of(tier);
+  if (files_ == nullptr || files == nullptr) return false;
+  std::error_code ignored;
+  return fs::equivalent(files_->full(path_), files->full(path_), ignored);
+}
+
+void add_bench_folder(std::vector<std::unique_ptr<BenchFolder>>& folders, Storage& tier,
+                      const std::string& path) {
+  const auto same = [&](const auto& folder) { return folder->is_of(tier); };
+  if (std::ranges::any_of(folders, same)) return;
+  folders.push_back(std::make_unique<BenchFolder>(tier, path));
 }
 
 BenchFolder::~BenchFolder() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ std::string bench_folder_name(const std::string& below = "");
 // A folder that a benchmark has on a tier. It is made here, and the destructor removes it with all
 // that is in it, and what had to be made above it. What processes left beside it that were killed
 // is removed, too: where the tier has files a lock tells it, else it is known of processes of this
-// machine alone. One thread; the tier must outlive it. IoError where it cannot be made.
+// machine alone. One thread; the tier must outlive it. IoError where it cannot be made; Error where
+// somebody else keeps its lock for seconds.
 class BenchFolder {
  public:
   // path: by bench_folder_name().
@@ -27,6 +29,8 @@ class BenchFolder {
   BenchFolder& operator=(const BenchFolder&) = delete;
 
   const std::string& path() const { return path_; }
+  // Whether the tier has the same folder: another name of one tier, or another way to its root.
+  bool is_of(const Storage& tier) const;
 
  private:
   void make();
@@ -38,6 +42,10 @@ class BenchFolder {
   std::vector<std::string> made_;  // the folders above that were not there, the lowest first
   FileDescriptor lock_;
 };
+
+// Makes the folder on a tier, but for one that has a folder of `folders` already.
+void add_bench_folder(std::vector<std::unique_ptr<BenchFolder>>& folders, Storage& tier,
+                      const std::string& path);
 
 // What a reader of a tier's figures has to know: whether they are calculated, what the tier could
 // not do as it was asked to, how often an emulation was too slow for its model.

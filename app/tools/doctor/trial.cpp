@@ -54,7 +54,7 @@ class TrialSets {
     const SavingOptions options = read_saving_options(load_experiment(run.config, overrides), {});
     for (const std::string& tier : options.checkpoint.info().tiers) {
       tiers_.push_back(options.storage.at(tier).create({tier, {}}));
-      folders_.push_back(std::make_unique<BenchFolder>(*tiers_.back(), folder));
+      add_bench_folder(folders_, *tiers_.back(), folder);
     }
   }
 

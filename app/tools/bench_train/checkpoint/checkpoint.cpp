@@ -308,7 +308,7 @@ SavedModel::SavedModel(const ExperimentOptions& options)
                           ? at::Device(at::kCPU)
                           : experiment_.device().info().torch_device) {
   for (const std::string& tier : options.checkpoint.info().tiers) {
-    folders_.push_back(std::make_unique<BenchFolder>(this->tier(tier), directory_));
+    add_bench_folder(folders_, this->tier(tier), directory_);
   }
   fill(step_);
   checkpointer_ = experiment_.make_checkpointer(

@@ -330,6 +330,20 @@ TEST(BenchFolders, leave_nothing_of_what_was_made_above_them) {
   EXPECT_EQ(listing(*tier), "a/mine=1");
 }
 
+TEST(BenchFolders, are_one_where_two_tiers_are_one_folder) {
+  TemporaryDirectory root, other, links;
+  const std::filesystem::path link = links / "link";
+  std::filesystem::create_symlink(root.path(), link);
+  const auto tier = posix_storage(root.path()), linked = posix_storage(link.string()),
+             elsewhere = posix_storage(other.path());
+  std::vector<std::unique_ptr<BenchFolder>> folders;
+  const std::string path = bench_folder_name();
+  for (Storage* const one : {tier.get(), tier.get(), linked.get(), elsewhere.get()}) {
+    add_bench_folder(folders, *one, path);
+  }
+  EXPECT_EQ(folders.size(), 2u);
+}
+
 TEST_F(StorageBenchTest, what_cannot_be_done_is_refused) {
   StorageBench bench(tier, never);
   StorageWorkload odd = workload;
