@@ -16,8 +16,8 @@ LISTING = [line.strip() for line in re.findall(r"(?m)^ {4}(.+)$", EXAMPLE)]
 COMMANDS = [shlex.split(line, comments=True) for line in LISTING if line.startswith("stoker ")]
 RESULT = [line for line in LISTING if not line.startswith("stoker ")]
 FIGURE = re.compile(r"(\S+) +([\d.]+)(?: %)? +([\d.]+)(?: %)? +[+-].* {2}(\D+)$")
-# Half of the example is enough; its emulated disk is not shared with tests beside this one.
-SHORTER = ["training.epochs=4", "storage.data.shared=false"]
+# A part of the example is enough; its emulated disk is not shared with tests beside this one.
+SHORTER = ["training.epochs=3", "storage.data.shared=false"]
 
 
 def figures(lines):
