@@ -246,5 +246,20 @@ TEST(TarShards, the_index_is_kept_and_made_anew_where_it_does_not_fit) {
   EXPECT_NE(shards.refused(", images: [png]"), "");  // other options, another index
 }
 
+TEST(TarShards, the_index_keeps_what_each_label_is) {
+  const std::string index = shard_index_json(
+      {{{"a/1", 7, false, 512, 2}, {"b/2", {}, true, 1536, 2}, {"c/3", {}, false, 2560, 2}}}, 4096,
+      "x");
+  const ShardContents read =
+      parse_shard_index({reinterpret_cast<const uint8_t*>(index.data()), index.size()}, 4096, "x");
+  ASSERT_EQ(read.samples.size(), 3u);
+  EXPECT_EQ(read.samples[0].label, 7);
+  EXPECT_FALSE(read.samples[0].named);
+  EXPECT_EQ(read.samples[1].label, std::nullopt);
+  EXPECT_TRUE(read.samples[1].named);
+  EXPECT_EQ(read.samples[2].label, std::nullopt);
+  EXPECT_FALSE(read.samples[2].named);
+}
+
 }  // namespace
 }  // namespace stoker
