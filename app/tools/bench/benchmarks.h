@@ -81,8 +81,8 @@ struct LoaderBenchArguments : ConfigArguments {
 // `stoker bench loader`: images/s of the configured loader without a model, beside what
 // libjpeg-turbo alone does with the same files. Prints the result. Allocations and copies are
 // counted in a process of its own. Figures that were not measured are absent. In JSON they have the
-// names that the peers of tests/experiments/peers use as well: workers, rates, per_cpu_s, cpu_s_per_1000,
-// rss_mb, pss_mb, mean, shape, layout. Throws Error.
+// names that the peers of tests/experiments/peers use as well: workers, rates, per_cpu_s,
+// cpu_s_per_1000, rss_mb, pss_mb, mean, shape, layout. Throws Error.
 ExitCode bench_loader(const LoaderBenchArguments& arguments);
 
 // `stoker bench loader --scaling`: the configured loader with each of these numbers of workers.
