@@ -26,6 +26,13 @@ test_programs=$root/build/_deps/prometheus
 
 say() { echo "$(basename "$0"): $*" >&2; }
 
+# Of a core, what all has taken that the shell with this number has begun and that has ended.
+core_seconds() {
+  local stat
+  read -r -a stat <"/proc/$1/stat"
+  echo $(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
+}
+
 stop() {
   say "$@"
   exit 3

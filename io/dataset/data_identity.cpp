@@ -14,7 +14,7 @@ namespace stoker {
 namespace {
 
 // Names with more bytes than this are not kept.
-constexpr size_t kMostOfNames = 64 << 10;
+constexpr size_t kMostNameBytes = 64 << 10;
 
 uint64_t hash_of(const std::string& text, uint64_t before) {
   return XXH3_64bits_withSeed(text.data(), text.size(), before);
@@ -97,7 +97,7 @@ DataIdentity identity_of(const Dataset& dataset) {
   const size_t bytes =
       std::accumulate(names.begin(), names.end(), size_t{0},
                       [](size_t sum, const std::string& name) { return sum + name.size(); });
-  if (bytes <= kMostOfNames) identity.names = names;
+  if (bytes <= kMostNameBytes) identity.names = names;
   identity.train = samples_of(dataset, Split::train);
   identity.test = samples_of(dataset, Split::test);
   return identity;

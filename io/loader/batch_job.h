@@ -39,7 +39,8 @@ class Arrivals {
 
   // The place is one that was claimed, for which nobody else reads.
   Reading begin(Place place);
-  // Once: the place that the sample is for now.
+  // Ends a reading, so it is called once for each. Returns the place that the sample goes to, which
+  // an exchange between batches may have changed.
   Place arrive(Reading reading);
 
  private:

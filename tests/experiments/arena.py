@@ -1,6 +1,6 @@
 """Loaders of JPEG training data side by side, each as fast as its users make it, on the same work: peers/README.md.
 
---arena loaders: Caltech-101, page cache warm; read, decode to RGB, resize to 224 x 224, batches of 128, shuffled anew
+--arena loaders: Caltech-101, page cache warm; read, decode to RGB, resize to 224 x 224, batches of 128, shuffled again
 each epoch. Classes bilinear and antialias: float32, normalised, NCHW. uint8: NHWC, not normalised. cached: from pixels
 decoded beforehand. --arena shards: the same files in 16 shards of each one's format, page cache warm, or cold: the
 shards' pages are dropped before each measured epoch. Rounds are in an order of the seed's. The ratio is to the best of

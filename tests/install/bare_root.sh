@@ -9,6 +9,7 @@
 # The mirror, proxies, certificates and settings of pip are those of this machine.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$here/cmake/setup.sh"
 release=${1:-}
 case $release in
   bookworm | trixie) ;;
@@ -55,13 +56,6 @@ inside() {
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${settings[@]}" "$@"
 }
 
-# Of all processes that have ended, in ticks.
-cpu() {
-  local stat
-  read -r -a stat <"/proc/$$/stat"
-  echo $((stat[15] + stat[16]))
-}
-
 # Whoever ends this wants to know how far it was.
 log=
 trap 'if [ -n "$log" ]; then tail -n 200 "$log"; echo "== $release: ended by a signal in that"; fi; exit 143' TERM
@@ -70,9 +64,9 @@ result=0
 # step NAME COMMAND...: its time on the clock and on all cores; of its output, the last lines. Not in a condition,
 # where set -e would not hold for the command either.
 step() {
-  local started=$SECONDS ticks outcome=passed
+  local started=$SECONDS spent outcome=passed
   log=$folder/${1//\//_}.log
-  ticks=$(cpu)
+  spent=$(core_seconds $$)
   "${@:2}" >"$log" 2>&1 </dev/null &
   if ! wait $!; then
     outcome=FAILED
@@ -83,9 +77,9 @@ step() {
     sed -n '/\*\*\*/,/^ *Start /p' "$log" | tail -n 500
     tail -n 100 "$log"
   fi
-  ticks=$(($(cpu) - ticks))
+  spent=$(($(core_seconds $$) - spent))
   echo "== $release, $(nproc) cores: $1 $outcome after $((SECONDS - started)) s," \
-    "$((ticks / $(getconf CLK_TCK))) s of CPU, $(sed -n '/warning: /p' "$log" | wc -l) warnings"
+    "$spent s of CPU, $(sed -n '/warning: /p' "$log" | wc -l) warnings"
 }
 
 step root make_root

@@ -13,6 +13,7 @@ SETUP = """
 say() { echo "$*" >&2; }
 install_for_tests() { echo installed; }
 install_packages() { :; }
+core_seconds() { echo 0; }
 """
 # Stands for a step: it says so, leaves a process that waits, and one that its parent has left.
 STEP = """#!/usr/bin/env bash

@@ -11,13 +11,13 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "app/base/progress_line.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/system/neighbours.h"
+#include "io/core/threads.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
@@ -120,7 +120,7 @@ void BenchFolder::make() {
     if (!lock) return;
     lock_ = std::move(*lock);
     if (lock_ && files_->exists(path_ + kLock) && files_->exists(path_)) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    sleep_interruptibly(std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
   }
   throw Error(
       ExitCode::environment,

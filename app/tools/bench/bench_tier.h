@@ -19,7 +19,7 @@ std::string bench_folder_name(const std::string& below = "");
 // that is in it, and what had to be made above it. What processes left beside it that were killed
 // is removed, too: where the tier has files a lock tells it, else it is known of processes of this
 // machine alone. One thread; the tier must outlive it. IoError where it cannot be made; Error where
-// somebody else keeps its lock for seconds.
+// somebody else keeps its lock for ten seconds; Interrupted (io/core/threads.h).
 class BenchFolder {
  public:
   // path: by bench_folder_name().

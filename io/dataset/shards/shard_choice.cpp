@@ -277,7 +277,7 @@ namespace {
 using Patterns = std::vector<std::string>;
 
 constexpr uint64_t kMost = 1'000'000;
-constexpr size_t kMostOfPattern = 4096;  // no key is longer
+constexpr size_t kMostPatternBytes = 4096;  // no key is longer
 
 void check_count(uint64_t count) {
   if (count <= kMost) return;
@@ -374,9 +374,9 @@ std::optional<Patterns> range_of(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> expand_braces(const std::string& pattern) {
-  if (pattern.size() > kMostOfPattern) {
+  if (pattern.size() > kMostPatternBytes) {
     throw Error(ExitCode::config,
-                fmt::format("dataset: a pattern has more than {} bytes", kMostOfPattern));
+                fmt::format("dataset: a pattern has more than {} bytes", kMostPatternBytes));
   }
   const std::optional<Group> group = first_group(pattern);
   if (!group) return {pattern};

@@ -1,7 +1,7 @@
 """What the peers share: the files, their order, measuring, and the line of JSON that arena.py reads.
 
 The work is the same for all: read a file -> decode it to RGB -> resize it to 224 x 224, bilinear -> float32, normalised
-by ImageNet's mean and deviation -> batches of 128, NCHW, in an order shuffled anew each epoch."""
+by ImageNet's mean and deviation -> batches of 128, NCHW, in an order that is shuffled again for each epoch."""
 import glob
 import json
 import os

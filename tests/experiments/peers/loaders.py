@@ -280,7 +280,7 @@ def ffcv(given):
 
     def load(path):
         encoded = pathlib.Path(path).read_bytes()
-        if given.variant == "orig":  # in the place of encoding the pixels anew
+        if given.variant == "orig":  # in the place of encoding the pixels again
             ffcv.fields.rgb_image.encode_jpeg = lambda image, quality: np.frombuffer(encoded, np.uint8)
         return np.array(Image.open(io.BytesIO(encoded)).convert("RGB"))
     images = common.Images(given.data, load)

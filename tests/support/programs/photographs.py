@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Photographs with the statistics of ImageNet's, made of a few real ones: crops of them, made smaller and encoded anew.
+"""Photographs with the statistics of ImageNet's, made of a few real ones: crops of them, made smaller and encoded again.
 
 SOURCE is an image, or a folder that is searched for images; `setup.sh FOLDER large` takes them from packages of Debian. Below
 FOLDER there is a folder for each class of size and kind of file, as `image_folder` reads them, and photographs.csv, which says of
